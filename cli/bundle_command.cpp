@@ -19,7 +19,7 @@
 #include "cli/compilation.h"
 #include "cli/lock.h"
 #include "cli/version.h"
-#include "compiler/language/words.h"
+#include "compiler/parse/words.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
@@ -214,8 +214,8 @@ class Making {
     bundle::Words own;
     for (const std::string& text : {report::htmlPage({{}, {}, {}}, {}), readMe({}, "", {{}}), citation({}, {})})
       own.add(text);
-    for (int role = 0; role <= static_cast<int>(language::Role::Property); ++role)
-      for (const std::string& word : language::texts(language::Role(role))) own.add(word);
+    for (int role = 0; role <= static_cast<int>(words::Role::Property); ++role)
+      for (const std::string& word : words::texts(words::Role(role))) own.add(word);
     own.addKeys(plan::toJson(plan_));
     hidden_.emplace(results, plan_.root, fs::absolute(options_.results).lexically_normal().string(), std::move(own));
     plan_.root = "/study";

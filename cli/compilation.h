@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "compiler/check/formula/formula.h"
+#include "compiler/check/value/formula.h"
 #include "compiler/diag/diagnostic.h"
+#include "compiler/diag/source.h"
 #include "compiler/lower/lower.h"
-#include "compiler/source/source.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"
 #include "runtime/machine/machine.h"
@@ -56,7 +56,7 @@ inline constexpr int64_t kLlama3Vocabulary = 128'256;
 /// The first argument by which `row_tokens` answers with the length of the median row instead of the longest.
 inline constexpr const char* kMedianRow = "median";
 
-/// Returns the functions by which estimates ask about files (compiler/check/formula/formula.h): the sizes of a model as
+/// Returns the functions by which estimates ask about files (compiler/check/value/formula.h): the sizes of a model as
 /// the worker reads them, and the lengths of rows as the worker would cut them. Each file is read once. A missing or
 /// damaged file leaves the answer unknown and adds a line to `notes`, which must outlive the result: what is wrong and
 /// what that means for the plan. Relative paths start at the folder of `study`.

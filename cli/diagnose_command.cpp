@@ -13,7 +13,7 @@
 #include "cli/commands.h"
 #include "cli/compilation.h"
 #include "cli/progress_line.h"
-#include "compiler/language/words.h"
+#include "compiler/parse/words.h"
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
@@ -29,7 +29,7 @@ namespace {
 /// A number of the command line, with or without a unit.
 struct Quantity {
   double value = 0;  // in base units: seconds, bytes, shares as fractions
-  const language::Unit* unit = nullptr;
+  const words::Unit* unit = nullptr;
 };
 
 /// Reads "1.3x", "12ms", "97%" or "3"; nothing if the text is no number or the unit is unknown.
@@ -42,7 +42,7 @@ std::optional<Quantity> quantity(llvm::StringRef text) {
   Quantity quantity;
   if (number.getAsDouble(quantity.value)) return std::nullopt;
   if (unit.empty()) return quantity;
-  quantity.unit = language::findUnit({unit.data(), unit.size()});
+  quantity.unit = words::findUnit({unit.data(), unit.size()});
   if (!quantity.unit) return std::nullopt;
   quantity.value *= static_cast<double>(quantity.unit->above) / static_cast<double>(quantity.unit->below);
   return quantity;
@@ -98,7 +98,7 @@ std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::m
       return fmt::format("--effect {}: an effect belongs to a single claim: write {}", name, fmt::join(known, " or "));
     }
     const std::string& of = found ? plan::unitOf(*criterion, *cell) : criterion->unit;
-    const language::Unit* unit = language::findUnit(of);
+    const words::Unit* unit = words::findUnit(of);
     // A bare number is taken in the criterion's own unit; a unit must be of the same kind.
     const std::string_view type = of.empty() ? "Share" : unit ? unit->type : "";
     if (quantity.unit && quantity.unit->type != type)

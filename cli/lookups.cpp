@@ -18,7 +18,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/images/open.h"
-#include "runtime/data/llama/config.h"
+#include "runtime/data/model/llama.h"
 #include "runtime/data/text/token_rows.h"
 
 namespace expc::cli {

@@ -7,7 +7,7 @@
 
 #include "runtime/base/json.h"
 #include "runtime/base/parallel.h"
-#include "runtime/data/llama/config.h"
+#include "runtime/data/model/llama.h"
 
 namespace expc::cli {
 

@@ -114,9 +114,9 @@ struct AssertionChecker {
       builder.note({}, "write its name, and '[factor = level]' to look at one level");
     if (!call) return builder.refuse();
     const std::string& function = call->callee.parts.back().name;
-    const bool aggregates = language::find(language::Role::Comparison, function);
+    const bool aggregates = words::find(words::Role::Comparison, function);
     if (aggregates) builder.note({}, "say over what, as in 'geomean(gain) over program'");
-    if (!aggregates || language::find(language::Role::Taken, function))
+    if (!aggregates || words::find(words::Role::Taken, function))
       builder.note({}, "of trials write the name alone; with a confidence the claim is about their median");
     return builder.refuse();
   }

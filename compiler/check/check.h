@@ -5,8 +5,8 @@
 
 #include "compiler/check/program.h"
 #include "compiler/diag/diagnostic.h"
-#include "compiler/load/load.h"
-#include "compiler/source/source.h"
+#include "compiler/diag/source.h"
+#include "compiler/parse/load.h"
 
 namespace expc::check {
 

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "compiler/check/expression.h"
-#include "compiler/language/words.h"
+#include "compiler/parse/words.h"
 #include "runtime/plan/plan.h"
 #include "stdlib/stdlib.h"
 #include "tests/source_dir.h"
@@ -59,11 +59,10 @@ TEST_CASE("the reference study is in order") {
 }
 
 TEST_CASE("a word of the language that stands for an enumerator of plans is in its table") {
-  using language::Role;
-  for (const std::string& word : language::texts(Role::Kind))
-    CHECK_MESSAGE(base::valueOf(plan::words::kKind, word), word);
-  for (const std::string& word : language::texts(Role::Taken)) CHECK_MESSAGE(check::isReduction(word), word);
-  for (const std::string& word : language::texts(Role::Description))
+  using words::Role;
+  for (const std::string& word : words::texts(Role::Kind)) CHECK_MESSAGE(base::valueOf(plan::words::kKind, word), word);
+  for (const std::string& word : words::texts(Role::Taken)) CHECK_MESSAGE(check::isReduction(word), word);
+  for (const std::string& word : words::texts(Role::Description))
     CHECK_MESSAGE(base::valueOf(plan::words::kShows, word), word);
 }
 

@@ -39,7 +39,7 @@ std::optional<Function> findFunction(StudyContext& context, const ast::Qualified
   const ast::Identifier& last = callee.parts.back();
   const auto function = callee.parts.size() == 1 ? base::valueOf(kFunctions, last.name) : std::nullopt;
   if (function) return function;
-  return unknownName(context.emitter, "comparison function", last, language::texts(language::Role::Comparison));
+  return unknownName(context.emitter, "comparison function", last, words::texts(words::Role::Comparison));
 }
 
 /// Whether a metric's declared range contains zero or less.
@@ -282,9 +282,9 @@ struct Comparisons {
     const bool scales = function == Function::Efficiency && call.arguments.size() == 2;
     const bool weighs = (function == Function::Geomean || function == Function::Mean) && call.arguments.size() == 2 &&
                         call.arguments[1].name && call.arguments[1].name->name == "weight";
-    if (scales && (call.arguments[1].name || !language::find(language::Role::Scaling, scaling(declaration))))
+    if (scales && (call.arguments[1].name || !words::find(words::Role::Scaling, scaling(declaration))))
       return diag::unknownName(emitter, call.arguments[1].value->range, "kind of scaling", scaling(declaration),
-                               language::texts(language::Role::Scaling));
+                               words::texts(words::Role::Scaling));
     const bool aggregates = function && *function >= Function::Geomean;
     if ((call.arguments.size() != 1 && !scales && !weighs) || call.arguments[0].name) {
       auto builder = emitter.build(

@@ -97,8 +97,8 @@ struct DesignChecker {
     if (const SettingRule* rule = named(kOfAll, name.name)) return add(name, whole(*rule, value), design.settings);
     if (const plan::LimitRule* limit = named(plan::kLimits, name.name)) return most(name, value, *limit);
     if (!named(kTimed, name.name) && !isTime(name.name))
-      return void(unknownName(emitter, "setting", name, language::texts(language::Role::Setting, language::Design),
-                              " of a design"));
+      return void(
+          unknownName(emitter, "setting", name, words::texts(words::Role::Setting, words::Design), " of a design"));
     auto [at, fresh] = design.kinds.try_emplace(TrialKind::Timed);
     if (fresh) at->second.range = name.range;
     inKind(TrialKind::Timed, name, value);
@@ -132,7 +132,7 @@ struct DesignChecker {
   /// The kind of trial; the enumeration is in the order of the table of words.
   std::optional<TrialKind> kindOf(const ast::Identifier& word) {
     if (const auto kind = base::valueOf(plan::words::kKind, word.name)) return kind;
-    return unknownName(emitter, "kind of trial", word, language::texts(language::Role::Kind));
+    return unknownName(emitter, "kind of trial", word, words::texts(words::Role::Kind));
   }
 
   using Settings = std::map<std::string, Setting>;

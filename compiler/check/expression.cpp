@@ -148,7 +148,7 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, const Site& a
     const source::Range written{at.range.file, at.range.end - static_cast<uint32_t>(literal.unit.size()), at.range.end};
     auto builder = emitter_.build(written, UnknownUnit, literal.unit);
     builder.suggest(
-        written, literal.unit, [&] { return namesOf(language::unitNames(), at.place.module->units)(); },
+        written, literal.unit, [&] { return namesOf(words::unitNames(), at.place.module->units)(); },
         [](const auto& names) { return "the units are " + diag::list(names); });
     return error(builder.refuse());
   }
@@ -242,7 +242,7 @@ FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, const Sit
   int index = findSystemProperty(property);
   if (index < 0)
     return error(diag::unknownName(emitter_, source::join(name.parts[1].range, name.parts.back().range),
-                                   "property of the system", property, language::texts(language::Role::Property)));
+                                   "property of the system", property, words::texts(words::Role::Property)));
   if (!at.place.system)
     return error(
         emitter_.build(at.range, MisplacedSystem)
@@ -367,7 +367,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, const Site& at) {
   const bool bare = call.callee.parts.size() == 1;
   if (at.place.metrics && bare && !wants_level)
     if (FormulaPtr reduced = reduce(call, at)) return reduced;
-  const bool choice = bare && language::find(language::Role::Choice, callee);
+  const bool choice = bare && words::find(words::Role::Choice, callee);
   if (choice && !(wants_level && at.expected->enumeration->find(callee) >= 0))
     return callee == "choose" ? choose(call, at) : callee == "count" ? count(call, at) : extreme(call, at);
   if (bare && at.place.columns && callee == "column") return column(call, at);
@@ -381,7 +381,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, const Site& at) {
     const std::string& function = call.callee.parts.back().name;
     if (!at.expected || !at.expected->isError())
       emitter_.build(at.range, errors::NotAValue, fmt::format("the call '{}(…)'", function))
-          .note({}, "the functions of expressions are {}", diag::list(language::texts(language::Role::Choice)))
+          .note({}, "the functions of expressions are {}", diag::list(words::texts(words::Role::Choice)))
           .emit();
     return refused(call, at);
   }
@@ -459,7 +459,7 @@ FormulaPtr Expressions::reduce(const ast::CallExpr& call, const Site& at) {
   const auto positional = [](const ast::CallArgument& argument) { return !argument.name; };
   const auto given = std::ranges::find_if(call.arguments, positional);
   const bool one = std::ranges::count_if(call.arguments, positional) == 1;
-  const bool choice = language::find(language::Role::Choice, joined(call.callee));
+  const bool choice = words::find(words::Role::Choice, joined(call.callee));
   const ast::Identifier* word = one ? wordOf(*given->value) : nullptr;
   // `max(a, b)` chooses among values of one trial. No series is derived, so that all are known here.
   const int known = word ? base::findNamed(at.place.metrics->metrics, word->name) : -1;

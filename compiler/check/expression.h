@@ -12,12 +12,12 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/ast/ast.h"
-#include "compiler/check/formula/formula.h"
 #include "compiler/check/model.h"
 #include "compiler/check/names.h"
 #include "compiler/check/scope.h"
-#include "compiler/language/words.h"
+#include "compiler/check/value/formula.h"
+#include "compiler/parse/ast.h"
+#include "compiler/parse/words.h"
 
 namespace expc::check {
 

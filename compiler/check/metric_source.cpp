@@ -229,7 +229,7 @@ struct SourceChecker {
       for (const ToolFormat& tool : toolFormats()) names.emplace_back(tool.word);
       for (const plan::Outside& seen : plan::kSeenFromOutside) names.emplace_back(seen.name);
     }
-    std::ranges::move(language::texts(language::Role::Taken), std::back_inserter(names));
+    std::ranges::move(words::texts(words::Role::Taken), std::back_inserter(names));
     return diag::unknownName(context.emitter, range, "way to read a number", word, names);
   }
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ast/ast.h"
-#include "compiler/check/formula/formula.h"
+#include "compiler/check/value/formula.h"
 #include "compiler/check/value/value.h"
+#include "compiler/parse/ast.h"
 #include "runtime/base/find.h"
 #include "runtime/plan/plan.h"
 

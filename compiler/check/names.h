@@ -16,8 +16,8 @@
 #include <variant>
 #include <vector>
 
-#include "compiler/ast/ast.h"
-#include "compiler/load/load.h"
+#include "compiler/parse/ast.h"
+#include "compiler/parse/load.h"
 
 namespace expc::check {
 

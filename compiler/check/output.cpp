@@ -73,8 +73,7 @@ void addDescription(StudyContext& context, const ast::TableDecl& table) {
   using Shows = plan::Table::Shows;
   const Shows shows = base::valueOf(plan::words::kShows, table.subject.name).value_or(Shows::Values);
   if (shows == Shows::Values)  // which no description is called
-    return void(
-        unknownName(context.emitter, "description", table.subject, language::texts(language::Role::Description)));
+    return void(unknownName(context.emitter, "description", table.subject, words::texts(words::Role::Description)));
   const size_t wanted = shows == Shows::Front ? 2 : 1;
   if (table.of.size() != wanted)
     return context.emitter.emit(table.of.back().range, errors::WrongArguments, table.subject.name,
@@ -111,7 +110,7 @@ struct PlotChecker {
   bool over() {
     const ast::Identifier& word = plot.over;
     const int subject = context.study.findMetric(plot.subject.name);
-    const bool places = language::find(language::Role::Axis, word.name) != nullptr;
+    const bool places = words::find(words::Role::Axis, word.name) != nullptr;
     // A factor called `epoch` wins over the axis.
     if (context.study.findFactor(word.name) < 0 && subject >= 0 && context.study.metrics[subject].series) {
       context.note(plot.subject, context.study.metrics[subject].range);
@@ -141,7 +140,7 @@ struct PlotChecker {
                  fmt::format("'{}'", plot.over.name))
           .note(metric.range, "it is a {}", metric.distribution ? "distribution" : "series")
           .refuse();
-    if (!places) unknownName(context.emitter, "axis of a series", plot.over, language::texts(language::Role::Axis));
+    if (!places) unknownName(context.emitter, "axis of a series", plot.over, words::texts(words::Role::Axis));
     return places;
   }
 

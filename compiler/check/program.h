@@ -9,8 +9,8 @@
 #include "compiler/check/model.h"
 #include "compiler/check/names.h"
 #include "compiler/check/scope.h"
-#include "compiler/load/load.h"
-#include "compiler/source/source.h"
+#include "compiler/diag/source.h"
+#include "compiler/parse/load.h"
 
 namespace expc::check {
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/ast/ast.h"
-#include "compiler/check/formula/formula.h"
 #include "compiler/check/model.h"
-#include "compiler/load/load.h"
+#include "compiler/check/value/formula.h"
+#include "compiler/parse/ast.h"
+#include "compiler/parse/load.h"
 
 namespace expc::check {
 

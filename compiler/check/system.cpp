@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "compiler/check/model.h"
-#include "compiler/language/words.h"
+#include "compiler/parse/words.h"
 
 namespace expc::check {
 
@@ -30,14 +30,14 @@ const std::vector<SystemProperty>& systemProperties() {
   // Built once: the table is constant, and properties are referred to by index.
   static const std::vector<SystemProperty> all = [] {
     std::vector<SystemProperty> result;
-    for (const language::Word& word : language::words(language::Role::Property))
+    for (const words::Word& word : words::words(words::Role::Property))
       result.push_back({word.text, typeOf(word.type)});
     return result;
   }();
   return all;
 }
 
-int findSystemProperty(std::string_view name) { return language::indexOf(language::Role::Property, name); }
+int findSystemProperty(std::string_view name) { return words::indexOf(words::Role::Property, name); }
 
 System System::unknown(std::string name) {
   System system;

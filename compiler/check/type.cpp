@@ -32,7 +32,7 @@ std::optional<Type> countedIn(Context& context, const ast::Identifier& name, Mod
 /// The language's types that `find` accepts, as candidates for a misspelt name.
 template <typename Find>
 std::vector<std::string> typeNames(Find find) {
-  std::vector<std::string> names = language::texts(language::Role::Type);
+  std::vector<std::string> names = words::texts(words::Role::Type);
   std::erase_if(names, [&](const std::string& name) { return !find(name); });
   return names;
 }

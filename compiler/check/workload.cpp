@@ -289,7 +289,7 @@ void checkSystem(Context& context, ModuleScope& scope, const ast::SystemDecl& de
     int index = findSystemProperty(name);
     if (index < 0) {
       diag::unknownName(context.emitter, assignment.target.range, "property of a system", name,
-                        language::texts(language::Role::Property));
+                        words::texts(words::Role::Property));
       continue;
     }
     if (!seen.add(context.emitter, "property", name, assignment.target.range)) continue;

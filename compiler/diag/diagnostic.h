@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/source/source.h"
+#include "compiler/diag/source.h"
 #include "runtime/base/format.h"
 
 namespace expc::diag {

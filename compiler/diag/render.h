@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "compiler/diag/diagnostic.h"
-#include "compiler/source/source.h"
+#include "compiler/diag/source.h"
 
 namespace expc::diag {
 

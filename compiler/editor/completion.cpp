@@ -271,12 +271,12 @@ class Completion : Places {
   void follow() {
     if (context_.statement.empty()) return;
     if (context_.expected.size() == 1)
-      if (const language::Word* only = language::find(parse::spelling(context_.expected[0]))) word(*only, kKeyword);
+      if (const words::Word* only = words::find(parse::spelling(context_.expected[0]))) word(*only, kKeyword);
     const bool name = next(Token::Identifier);
     if (kindAt(0) == Token::Criterion && next(Token::And)) words({"and", "or"});
     if (next(Token::AtLeast)) propose("at least", kKeyword, "", "At least so many must hold.", "at least ${1:2} of $0");
     for (const Token token : context_.expected) {
-      const language::Word* found = language::find(Role::Clause, parse::spelling(token));
+      const words::Word* found = words::find(Role::Clause, parse::spelling(token));
       // `in` after an operand is proposed with `and` and `or` by names().
       const bool operation = token == Token::In && next(Token::And);
       if (found && !(name && parse::isWord(token)) && !operation) word(*found, kKeyword);
@@ -291,9 +291,9 @@ class Completion : Places {
     switch (context_.block) {
       case Rule::DesignBody:
         words(Role::Kind, kKeyword);
-        return words(Role::Setting, kProperty, language::Design);
+        return words(Role::Setting, kProperty, words::Design);
       case Rule::KindBody:
-        return words(Role::Setting, kProperty, language::Stepped | language::Whole);
+        return words(Role::Setting, kProperty, words::Stepped | words::Whole);
       case Rule::SystemBody:
         return words(Role::Property, kProperty);
       case Rule::ReferenceBody:

@@ -22,15 +22,15 @@
 
 #include "compiler/check/value/dimension.h"
 #include "compiler/editor/features.h"
-#include "compiler/language/words.h"
+#include "compiler/parse/words.h"
 #include "runtime/base/format.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::editor {
 
 using check::SymbolKind;
-using language::Role;
 using parse::Token;
+using words::Role;
 
 /// The place, the symbols in its sight, and the proposals so far.
 class Places {
@@ -217,12 +217,12 @@ class Places {
     // `batch >= 3|`.
     for (size_t at = size(); at > 0 && type.isError(); --at) type = typeOf({std::string(textAt(at - 1))});
     // Numbers without a unit and rates have no unit of their own here: then all are proposed.
-    const auto fits = [&](const language::Unit& unit) {
+    const auto fits = [&](const words::Unit& unit) {
       return type.kind == check::Type::Kind::Number && check::findDimension(unit.type) == type.dimension;
     };
     // If no unit has the type's dimension (numbers without a unit, rates), all are proposed.
-    const bool any = std::ranges::none_of(language::units(), fits);
-    for (const language::Unit& unit : language::units())
+    const bool any = std::ranges::none_of(words::units(), fits);
+    for (const words::Unit& unit : words::units())
       if (any || fits(unit)) propose(digits + std::string(unit.text), kUnit, unit.type, "");
     return true;
   }
@@ -235,17 +235,17 @@ class Places {
     const Token head = kindAt(0);
     // A property of a machine with two dots, such as `system.gpu.memory`, or a setting in `design.timed.repeat`.
     if (lastKind(2) == Token::Dot || context_.block == parse::Rule::SystemBody) {
-      for (const language::Word& property : language::words(Role::Property))
+      for (const words::Word& property : words::words(Role::Property))
         if (property.text.starts_with(owner + "."))
           propose(property.text.substr(owner.size() + 1), kProperty, property.type, property.doc);
-      if (language::find(Role::Kind, owner)) words(Role::Setting, kProperty, language::Stepped | language::Whole);
+      if (words::find(Role::Kind, owner)) words(Role::Setting, kProperty, words::Stepped | words::Whole);
     } else if (owner == "std" && head == Token::Import) {
       modules("");
     } else if (owner == "system") {
       words(Role::Property, kProperty);
     } else if (owner == "design") {
       for (const Role role : {Role::Kind, Role::Setting})
-        for (const language::Word& one : language::words(role)) propose(one.text, kProperty, "", one.doc);
+        for (const words::Word& one : words::words(role)) propose(one.text, kProperty, "", one.doc);
     } else {
       const std::optional<unsigned> file = importedAs(owner);
       const bool enums = head == Token::Param || head == Token::Metric;
@@ -354,16 +354,16 @@ class Places {
   // ---- proposing
 
   /// Proposes a word of the language.
-  void word(const language::Word& word, int kind) { propose(word.text, kind, "", word.doc, word.snippet); }
+  void word(const words::Word& word, int kind) { propose(word.text, kind, "", word.doc, word.snippet); }
 
   /// Proposes the words of a role; only those of certain blocks if `blocks` names some.
-  void words(Role role, int kind, uint8_t blocks = language::Anywhere) {
-    for (const language::Word& one : language::words(role))
-      if (blocks == language::Anywhere || one.blocks & blocks) word(one, kind);
+  void words(Role role, int kind, uint8_t blocks = words::Anywhere) {
+    for (const words::Word& one : words::words(role))
+      if (blocks == words::Anywhere || one.blocks & blocks) word(one, kind);
   }
 
   void words(std::initializer_list<std::string_view> texts, int kind = kKeyword) {
-    for (const std::string_view text : texts) word(*language::find(text), kind);
+    for (const std::string_view text : texts) word(*words::find(text), kind);
   }
 
   /// Adds a proposal, unless its label is there already. The edit replaces the word that is being typed; a snippet is

@@ -12,7 +12,7 @@
 #include "compiler/check/value/dimension.h"
 #include "compiler/editor/features.h"
 #include "compiler/editor/module_page.h"
-#include "compiler/language/words.h"
+#include "compiler/parse/words.h"
 #include "compiler/points/prepared.h"
 #include "runtime/base/format.h"
 
@@ -261,8 +261,7 @@ class Hover {
     if (const check::Study* checked = checkedStudy())
       if (const int index = checked->findComparison(symbol_.name); index >= 0)
         page.code("type", checked->comparisons[index].dimension.typeName());
-    if (const language::Word* function =
-            language::find(language::Role::Comparison, compare.call.callee.parts.back().name))
+    if (const words::Word* function = words::find(words::Role::Comparison, compare.call.callee.parts.back().name))
       page.doc(std::string(function->doc));
     return page.text();
   }
@@ -311,7 +310,7 @@ const parse::LexedToken* tokenAt(const Analysis& analysis, uint32_t offset) {
 }
 
 /// The property of a machine that is named at a token: `system.gpu.memory`, or `gpu.memory` in the braces of a system.
-const language::Word* propertyAt(const Query& query, const parse::LexedToken& token) {
+const words::Word* propertyAt(const Query& query, const parse::LexedToken& token) {
   const std::string_view all = query.analysis.sources.text(query.analysis.root);
   uint32_t begin = token.range.begin;
   // Back over the dots to the beginning of the whole name; the token is only a part of it.
@@ -321,13 +320,13 @@ const language::Word* propertyAt(const Query& query, const parse::LexedToken& to
   const bool of_system = name.consume_front("system.");
   const Context context = contextAt(query.analysis.sources, query.analysis.tokens, token.range.begin);
   if (!of_system && context.block != parse::Rule::SystemBody) return nullptr;
-  return language::find(language::Role::Property, name);
+  return words::find(words::Role::Property, name);
 }
 
 /// The description of a word of the language; "" if it is none.
 std::string ofWord(const Query& query, const parse::LexedToken& token) {
-  const language::Word* word = propertyAt(query, token);
-  if (!word) word = language::find(query.analysis.sources.text(token.range));
+  const words::Word* word = propertyAt(query, token);
+  if (!word) word = words::find(query.analysis.sources.text(token.range));
   return word ? fmt::format("```exp\n{}\n```\n\n{}", word->text, word->doc) : "";
 }
 
@@ -339,15 +338,15 @@ std::string ofNumber(llvm::StringRef number) {
   // `120img/s` is two units, one above and one below the stroke.
   number.drop_while([](char sign) { return llvm::isDigit(sign) || sign == '.'; }).split(names, '/');
   for (const llvm::StringRef name : names) {
-    const language::Unit* unit = language::findUnit(name);
+    const words::Unit* unit = words::findUnit(name);
     if (!unit) return "";
     // The base unit of a type is the one with factor 1.
-    const auto base = std::ranges::find_if(language::units(), [&](const language::Unit& other) {
+    const auto base = std::ranges::find_if(words::units(), [&](const words::Unit& other) {
       return other.type == unit->type && other.above == other.below;
     });
     lines +=
         fmt::format("1{} = {}{}", unit->text, unit->above, unit->below == 1 ? "" : fmt::format("/{}", unit->below));
-    lines += base == language::units().end() ? "\n" : fmt::format("{}\n", base->text);
+    lines += base == words::units().end() ? "\n" : fmt::format("{}\n", base->text);
     types += fmt::format("{}`{}`", types.empty() ? "" : " / ", unit->type);
   }
   return fmt::format("```exp\n{}```\n\n{}", lines, types);

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/ast/ast.h"
+#include "compiler/diag/source.h"
 #include "compiler/editor/explain.h"
-#include "compiler/source/source.h"
+#include "compiler/parse/ast.h"
 
 namespace expc::editor {
 

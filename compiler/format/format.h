@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "compiler/diag/diagnostic.h"
-#include "compiler/source/source.h"
+#include "compiler/diag/source.h"
 
 namespace expc::format {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/diag/source.h"
 #include "compiler/parse/cst.h"
-#include "compiler/source/source.h"
 
 namespace expc::format {
 

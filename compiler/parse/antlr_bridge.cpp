@@ -19,8 +19,8 @@
 
 #include "ExpLexer.h"
 #include "ExpParser.h"
-#include "compiler/language/words.h"
 #include "compiler/parse/antlr_strategy.h"
+#include "compiler/parse/words.h"
 
 namespace expc::parse {
 
@@ -73,8 +73,7 @@ class Lexing {
     const std::string_view written = text(place);
     const size_t stroke = written.find('/');
     if (stroke == std::string_view::npos) return;
-    if (const language::Unit* below = language::findUnit(written.substr(stroke + 1)); below && below->type == "Time")
-      return;
+    if (const words::Unit* below = words::findUnit(written.substr(stroke + 1)); below && below->type == "Time") return;
     static_cast<antlr4::CommonToken&>(number).setStopIndex(place.begin + stroke - 1);
     stream_.seek(place.begin + stroke);
     lexer_.hitEOF = false;

@@ -11,7 +11,7 @@
 #include <array>
 #include <iterator>
 
-#include "compiler/language/words.h"
+#include "compiler/parse/words.h"
 
 namespace expc::parse {
 
@@ -38,18 +38,17 @@ bool isName(std::string_view text) {
 namespace {
 
 /// All blocks. The file must come first: blockOf() falls back to it.
-constexpr Block kBlocks[] = {
-    {Rule::File, "file", language::File, false, ""},
-    {Rule::WorkloadBody, "workload", language::Workload, false, ""},
-    {Rule::ServiceBody, "service", language::Service, false, ""},
-    {Rule::SystemBody, "system", language::None, true, "a property, such as 'gpus = 4',"},
-    {Rule::ReferenceBody, "reference", language::None, true,
-     "a name and what it is read from, such as 'time = column(total_time_s) * 1s',"},
-    {Rule::StudyBody, "study", language::Study, false, ""},
-    {Rule::PresetBody, "preset", language::Preset, true, ""},
-    {Rule::DesignBody, "design", language::None, true,
-     "a setting, such as 'repeat 10', or a kind of trial, such as 'timed { … }',"},
-    {Rule::KindBody, "kind of trial", language::None, true, "a setting, such as 'repeat 10',"}};
+constexpr Block kBlocks[] = {{Rule::File, "file", words::File, false, ""},
+                             {Rule::WorkloadBody, "workload", words::Workload, false, ""},
+                             {Rule::ServiceBody, "service", words::Service, false, ""},
+                             {Rule::SystemBody, "system", words::None, true, "a property, such as 'gpus = 4',"},
+                             {Rule::ReferenceBody, "reference", words::None, true,
+                              "a name and what it is read from, such as 'time = column(total_time_s) * 1s',"},
+                             {Rule::StudyBody, "study", words::Study, false, ""},
+                             {Rule::PresetBody, "preset", words::Preset, true, ""},
+                             {Rule::DesignBody, "design", words::None, true,
+                              "a setting, such as 'repeat 10', or a kind of trial, such as 'timed { … }',"},
+                             {Rule::KindBody, "kind of trial", words::None, true, "a setting, such as 'repeat 10',"}};
 
 /// The description of a block; null if the rule is no block.
 const Block* find(Rule rule) {
@@ -61,8 +60,7 @@ const Block* find(Rule rule) {
 /// also every token that may be a name there (`as` to `noise` in the order of the grammar).
 std::vector<Token> heads(const Block& block) {
   std::vector<Token> result;
-  for (const language::Word* word : language::words(language::Role::Head, block.words))
-    result.push_back(tokenOf(word->text));
+  for (const words::Word* word : words::words(words::Role::Head, block.words)) result.push_back(tokenOf(word->text));
   if (!block.names) return result;
   result.push_back(Token::Identifier);
   for (int token = static_cast<int>(Token::As); token <= static_cast<int>(Token::Noise); ++token)

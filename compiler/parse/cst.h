@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/source/source.h"
+#include "compiler/diag/source.h"
 #include "grammar_names.h"  // the lists of rules and tokens, which the build makes of the grammar
 
 namespace expc::parse {

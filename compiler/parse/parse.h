@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ast/ast.h"
 #include "compiler/diag/diagnostic.h"
-#include "compiler/source/source.h"
+#include "compiler/diag/source.h"
+#include "compiler/parse/ast.h"
 
 namespace expc::parse {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "compiler/language/words.h"
 #include "compiler/parse/syntax_errors.h"
+#include "compiler/parse/words.h"
 #include "runtime/base/format.h"
 
 namespace expc::parse {
@@ -160,7 +160,7 @@ std::string describeExpected(const Situation& situation) {
 
 std::string describeStatements(const Block& block) {
   if (!block.statements.empty()) return std::string(block.statements);
-  std::vector<std::string> heads = language::texts(language::Role::Head, block.words);
+  std::vector<std::string> heads = words::texts(words::Role::Head, block.words);
   if (block.names) heads.insert(heads.begin(), "an assignment");
   return fmt::format("a {} ({})",
                      block.rule == Rule::File ? "declaration" : fmt::format("statement of a {}", block.name),

@@ -9,7 +9,7 @@
 #include <cctype>
 
 #include "compiler/diag/render.h"
-#include "compiler/language/words.h"
+#include "compiler/parse/words.h"
 #include "runtime/base/printable.h"
 
 namespace expc::parse {
@@ -92,7 +92,7 @@ bool onLaterLine(const Reporter& reporter, const Situation& situation) {
 /// A hint for a number and its unit with a blank between, such as `300 px`; else "".
 std::string unitHint(std::string_view before, std::string_view text) {
   const bool plain = !before.empty() && before.back() >= '0' && before.back() <= '9';
-  if (!plain || !language::findUnit(text)) return "";
+  if (!plain || !words::findUnit(text)) return "";
   return fmt::format("; write the unit without a space: '{}{}'", before, text);
 }
 
@@ -149,7 +149,7 @@ std::string constructHint(const Situation& situation, std::string_view before, b
     return "; write the program and each argument as a text of its own; they run without a shell";
   if (situation.within(Rule::SettingValue) && situation.within(Rule::List))
     return "; put the settings of a kind of trial in braces: timed { repeat 10 }";
-  if (situation.within(Rule::KindBody) && found == Token::LeftBrace && language::find(language::Role::Kind, before))
+  if (situation.within(Rule::KindBody) && found == Token::LeftBrace && words::find(words::Role::Kind, before))
     return fmt::format("; close the trials above by '}}' before '{}'", before);
   if (situation.within(Rule::InputsDecl) && found == Token::LeftBracket)
     return "; list files without brackets: inputs \"a\", \"b\"";
@@ -165,11 +165,11 @@ std::string constructHint(const Situation& situation, std::string_view before, b
            "the type";
   if (before == "list" && (found == Token::LeftBracket || found == Token::Less || isWord(found)))
     return "; write a type of lists as list(int)";
-  if (found == Token::LeftParen && language::find(language::Role::Source, before))
+  if (found == Token::LeftParen && words::find(words::Role::Source, before))
     return fmt::format("; write the source of a metric after 'from': from {}(…)", before);
   if (isOrder(found) && isOrder(situation.earlier.token)) return "; comparisons do not chain: write 'x within a..b'";
   const bool in_study = situation.rules.front() == Rule::StudyBody;
-  if (found == Token::Assign && language::find(language::Role::Trait, before))
+  if (found == Token::Assign && words::find(words::Role::Trait, before))
     return "; write a metric's value before its properties: metric rate : float = 1 / loss higher";
   constexpr Token kNamed[] = {Token::Design,  Token::Preset, Token::Criterion,
                               Token::Compare, Token::Factor, Token::Study};
@@ -312,8 +312,8 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
   const bool begins = situation.previous.token == Token::LeftBrace || onLaterLine(reporter, situation);
   std::vector<Token> words = headsOf(block);
   // At the beginning of a line a word of two letters is near to too many words to be a good guess.
-  for (const language::Role role : {language::Role::Clause, language::Role::Operator})
-    for (const language::Word& word : language::words(role))
+  for (const words::Role role : {words::Role::Clause, words::Role::Operator})
+    for (const words::Word& word : words::words(role))
       if (word.text.size() > 2 || !begins) words.push_back(tokenOf(word.text));
   const std::optional<Slip> slip = begins ? std::nullopt : slipOf(reporter.text(), situation);
   const std::string meant = slip ? slip->meant : hint(reporter.text(), situation);

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "compiler/diag/diagnostic.h"
+#include "compiler/diag/source.h"
 #include "compiler/parse/cst.h"
-#include "compiler/source/source.h"
 
 namespace expc::parse {
 

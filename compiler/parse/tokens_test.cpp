@@ -9,8 +9,8 @@
 #include <string>
 #include <tuple>
 
-#include "compiler/language/words.h"
 #include "compiler/parse/antlr_bridge.h"
+#include "compiler/parse/words.h"
 #include "tests/source_dir.h"
 
 using namespace expc;
@@ -106,8 +106,8 @@ TEST_CASE("the lexer's words are those of the table") {
   if (std::string_view(text) != "" && std::isalpha(text[0])) written.insert(text);
   EXPC_PARSE_TOKENS(X)
 #undef X
-  for (const language::Role role : {language::Role::Head, language::Role::Clause, language::Role::Operator})
-    for (const std::string& word : language::texts(role)) listed.insert(word);
+  for (const words::Role role : {words::Role::Head, words::Role::Clause, words::Role::Operator})
+    for (const std::string& word : words::texts(role)) listed.insert(word);
   // Reserved for statements to come, and old spellings: neither is proposed to anyone. "at least" is two words of the
   // table.
   for (const char* word : {"find", "allow", "give", "at least"}) written.erase(word);

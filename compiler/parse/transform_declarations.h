@@ -13,8 +13,8 @@
 #include <system_error>
 #include <vector>
 
-#include "compiler/language/words.h"
 #include "compiler/parse/transform_expressions.h"
+#include "compiler/parse/words.h"
 #include "runtime/base/format.h"
 
 namespace expc::parse {
@@ -101,7 +101,7 @@ struct Declarations : Expressions {
   /// Whether `text` begins, after blanks, with the call of a reader of metrics, such as `regex(`.
   static bool beginsReader(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-    return std::ranges::any_of(language::words(language::Role::Source), [&](const language::Word& reader) {
+    return std::ranges::any_of(words::words(words::Role::Source), [&](const words::Word& reader) {
       return text.starts_with(std::string(reader.text) + "(");
     });
   }
@@ -277,7 +277,7 @@ struct Declarations : Expressions {
     if (word == "lower" || word == "higher") {
       if (metric.direction) return duplicate(index, "the direction", metric.direction->range);
       metric.direction = identifier(index);
-    } else if (language::find(language::Role::Kind, word)) {
+    } else if (words::find(words::Role::Kind, word)) {
       if (metric.kind) return duplicate(index, "the kind of trial", metric.kind->range);
       metric.kind = identifier(index);
     } else if (word == "exact") {
@@ -293,7 +293,7 @@ struct Declarations : Expressions {
     } else if (beginsReader(sources.text(tree.file).substr(node(index).end)) && diag::closest(word, {"from"})) {
       return;  // `form regex(…)`: a misspelt `from`, reported likewise
     } else if (auto error = reporter.build(range(index), UnknownTrait, word)) {
-      error->suggest(range(index), word, language::texts(language::Role::Trait));
+      error->suggest(range(index), word, words::texts(words::Role::Trait));
       error->emit();
     }
   }

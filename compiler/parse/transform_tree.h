@@ -17,7 +17,7 @@
 #include <system_error>
 #include <vector>
 
-#include "compiler/ast/ast.h"
+#include "compiler/parse/ast.h"
 #include "compiler/parse/cst.h"
 #include "compiler/parse/syntax_errors.h"
 #include "runtime/base/entry.h"

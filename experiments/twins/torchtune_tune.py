@@ -12,7 +12,7 @@ import sys
 
 import arguments
 
-# width, layers, heads, heads of keys and values, width of the MLP, tokens: as in runtime/data/llama/config.cpp. Those of Llama 3.2 tie
+# width, layers, heads, heads of keys and values, width of the MLP, tokens: as in runtime/data/model/llama.cpp. Those of Llama 3.2 tie
 # their head to the embedding, which torchtune builds with another function.
 MODELS = {"tiny": (256, 4, 8, 4, 1024, 8192), "llama3_8b": (4096, 32, 32, 8, 14336, 128256)}
 FILES = {"instruct": "instruct.jsonl", "grammar": "grammar.csv", "summarize": "summarize.json"}

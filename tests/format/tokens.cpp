@@ -9,9 +9,9 @@
 #include <map>
 #include <sstream>
 
-#include "compiler/language/words.h"
 #include "compiler/parse/antlr_bridge.h"
 #include "compiler/parse/parse.h"
+#include "compiler/parse/words.h"
 #include "runtime/base/format.h"
 
 using namespace expc;
@@ -84,8 +84,8 @@ void printTable() {
                            .str());
   };
   for (size_t role = 0; role < std::size(kRoles); ++role)
-    for (const std::string& text : language::texts(static_cast<language::Role>(role))) print(kRoles[role], text);
-  for (const std::string& text : language::unitNames()) print("Unit", text);
+    for (const std::string& text : words::texts(static_cast<words::Role>(role))) print(kRoles[role], text);
+  for (const std::string& text : words::unitNames()) print("Unit", text);
 }
 
 }  // namespace

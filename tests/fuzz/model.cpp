@@ -15,7 +15,7 @@
 
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
-#include "runtime/data/io/safetensors.h"
+#include "runtime/data/model/safetensors.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/llama/random_weights.h"
@@ -52,11 +52,11 @@ std::string withHeader(llvm::StringRef header) {
 }
 
 void asFile(const std::string& bytes) {
-  auto file = io::SafeTensors::parse(llvm::MemoryBuffer::getMemBufferCopy(bytes), "fuzz");
+  auto file = safetensors::File::parse(llvm::MemoryBuffer::getMemBufferCopy(bytes), "fuzz");
   if (!file) return said(file.takeError());
-  for (const io::TensorInfo& tensor : file->tensors()) {
+  for (const safetensors::TensorInfo& tensor : file->tensors()) {
     hold(tensor.bytes.begin() >= file->tensors().front().bytes.begin(), "tensors are in order");
-    hold(static_cast<int64_t>(tensor.bytes.size()) == tensor.elements() * io::elementBytes(tensor.dtype),
+    hold(static_cast<int64_t>(tensor.bytes.size()) == tensor.elements() * safetensors::elementBytes(tensor.dtype),
          "a tensor is as long as its shape says");
     hold(tensor.bytes.size() <= bytes.size(), "a tensor lies in the file");
     if (!tensor.bytes.empty()) hold(tensor.bytes.front() + tensor.bytes.back() >= 0, "its bytes can be read");

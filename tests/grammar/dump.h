@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "compiler/ast/ast.h"
+#include "compiler/parse/ast.h"
 
 namespace expc::ast {
 

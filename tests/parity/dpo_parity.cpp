@@ -14,7 +14,7 @@ namespace expc::parity {
 namespace {
 
 struct DpoFixture {
-  io::SafeTensors file = openTensors("dpo.safetensors");
+  safetensors::File file = openTensors("dpo.safetensors");
   llvm::json::Value json = readJson("dpo.json");
   llama::Sequences input{tensorOf(file, "input_ids"), {}, {}};
   llama::Labelled labelled = llama::labelledPositions(tensorOf(file, "labels"));
@@ -57,7 +57,7 @@ TEST_CASE("dpo: four steps; the reference is computed once") {
   const DpoFixture fixture;
   const auto& expected = *fixture.object().getArray("train_lr5e-3_wd0.05_beta0.1_B0");
   const auto decoder = tinyAdapted(tinyLora(at::kFloat), /*fresh=*/true);
-  llama::Steps steps(optim::makeAdam(decoder->trainableTensors(), {5e-3, 0.9, 0.999, 1e-8, 0.05, true}),
+  llama::Steps steps(optimizer::makeAdam(decoder->trainableTensors(), {5e-3, 0.9, 0.999, 1e-8, 0.05, true}),
                      decoder->trainableTensors(), std::nullopt, 0);
   llama::ReferenceLogProbs references(6);
   int computed = 0;

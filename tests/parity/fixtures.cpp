@@ -24,14 +24,14 @@ llvm::json::Value readJson(const std::string& name) {
   return std::move(*value);
 }
 
-io::SafeTensors openTensors(const std::string& name) {
-  auto file = io::SafeTensors::open(pathOf(name));
+safetensors::File openTensors(const std::string& name) {
+  auto file = safetensors::File::open(pathOf(name));
   REQUIRE_MESSAGE(file, name);
   return std::move(*file);
 }
 
-at::Tensor tensorOf(const io::SafeTensors& file, const std::string& name) {
-  const io::TensorInfo* info = file.find(name);
+at::Tensor tensorOf(const safetensors::File& file, const std::string& name) {
+  const safetensors::TensorInfo* info = file.find(name);
   REQUIRE_MESSAGE(info != nullptr, name);
   return model::tensorOf(*info);
 }

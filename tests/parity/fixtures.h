@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "runtime/data/io/safetensors.h"
+#include "runtime/data/model/safetensors.h"
 
 namespace expc::parity {
 
 /// A file of tests/parity/golden; the test ends if it cannot be read.
 llvm::json::Value readJson(const std::string& name);
-io::SafeTensors openTensors(const std::string& name);
-at::Tensor tensorOf(const io::SafeTensors& file, const std::string& name);
+safetensors::File openTensors(const std::string& name);
+at::Tensor tensorOf(const safetensors::File& file, const std::string& name);
 
 std::vector<double> numbers(const llvm::json::Array& array);
 std::vector<int64_t> integers(const llvm::json::Array& array);

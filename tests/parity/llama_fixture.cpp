@@ -49,11 +49,11 @@ std::unique_ptr<llama::Decoder> tinyAdapted(const llama::DecoderOptions& options
   return decoder;
 }
 
-at::Tensor tuneTensor(const io::SafeTensors& file, const std::string& prefix, const std::string& torchtune) {
+at::Tensor tuneTensor(const safetensors::File& file, const std::string& prefix, const std::string& torchtune) {
   return inTuneOrder(tensorOf(file, prefix + llama::huggingFaceName(torchtune).value()), torchtune, false);
 }
 
-at::Tensor tuneAdapter(const io::SafeTensors& file, const std::string& prefix, const std::string& torchtune) {
+at::Tensor tuneAdapter(const safetensors::File& file, const std::string& prefix, const std::string& torchtune) {
   return inTuneOrder(tensorOf(file, prefix + llama::peftName(torchtune)), torchtune,
                      torchtune.find("lora_b") != std::string::npos);
 }

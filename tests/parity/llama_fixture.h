@@ -22,9 +22,9 @@ llama::DecoderOptions tinyLora(at::ScalarType dtype);
 std::unique_ptr<llama::Decoder> tinyAdapted(const llama::DecoderOptions& options, bool fresh = false);
 
 /// A tensor of a file under the Hugging Face name of `torchtune` with `prefix`, rows in torchtune's order.
-at::Tensor tuneTensor(const io::SafeTensors& file, const std::string& prefix, const std::string& torchtune);
+at::Tensor tuneTensor(const safetensors::File& file, const std::string& prefix, const std::string& torchtune);
 /// The same for a PEFT name.
-at::Tensor tuneAdapter(const io::SafeTensors& file, const std::string& prefix, const std::string& torchtune);
+at::Tensor tuneAdapter(const safetensors::File& file, const std::string& prefix, const std::string& torchtune);
 
 /// A copy of all that a decoder gives of its state.
 std::vector<model::NamedTensor> stateOf(const llama::Decoder& decoder);

@@ -23,7 +23,7 @@ namespace expc::parity {
 namespace {
 
 struct LlamaFixture {
-  io::SafeTensors file = openTensors("llama_tiny/io.safetensors");
+  safetensors::File file = openTensors("llama_tiny/io.safetensors");
   llvm::json::Value json = readJson("llama_tiny/io.json");
   llama::Sequences input{tensorOf(file, "tokens"), {}, {}};
   at::Tensor labels = tensorOf(file, "labels");
@@ -130,7 +130,7 @@ TEST_CASE("llama: three steps of AdamW over all weights") {
   for (const auto dtype : {at::kFloat, at::kDouble}) {
     CAPTURE(dtype);
     const auto decoder = tinyDecoder(full(dtype));
-    llama::Steps steps(optim::makeAdam(decoder->trainableTensors(), {1e-3, 0.9, 0.999, 1e-8, 0.01, true}),
+    llama::Steps steps(optimizer::makeAdam(decoder->trainableTensors(), {1e-3, 0.9, 0.999, 1e-8, 0.01, true}),
                        decoder->trainableTensors(), std::nullopt, 0);
     for (int i = 0; i < 3; ++i) {
       steps.add(decoder->lossSum(fixture.input, labelled) / labelled.count());
@@ -172,7 +172,7 @@ TEST_CASE("llama: the rate rises and then follows a cosine") {
   const auto& cases = *json.getAsObject()->getObject("cosine_lr");
   const auto check = [&](const char* name, int64_t warmup, int64_t total, double base) {
     const auto expected = numbers(*cases.getArray(name));
-    const optim::WarmupSchedule schedule{base, warmup, total};
+    const optimizer::WarmupSchedule schedule{base, warmup, total};
     for (size_t i = 0; i < expected.size(); ++i)
       CHECK(std::abs(schedule.rate(static_cast<int64_t>(i)) - base * expected[i]) < 1e-12);
   };

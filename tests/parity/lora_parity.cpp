@@ -15,8 +15,8 @@ namespace expc::parity {
 namespace {
 
 struct LoraFixture {
-  io::SafeTensors base = openTensors("llama_tiny/io.safetensors");
-  io::SafeTensors file = openTensors("lora_tiny/io.safetensors");
+  safetensors::File base = openTensors("llama_tiny/io.safetensors");
+  safetensors::File file = openTensors("lora_tiny/io.safetensors");
   llvm::json::Value json = readJson("lora_tiny/io.json");
   llama::Sequences input{tensorOf(base, "tokens"), {}, {}};
   at::Tensor labels = tensorOf(base, "labels");
@@ -57,7 +57,7 @@ TEST_CASE("lora: three steps, and the adapter merged") {
   for (const auto dtype : {at::kFloat, at::kDouble}) {
     CAPTURE(dtype);
     const auto decoder = tinyAdapted(tinyLora(dtype));
-    llama::Steps steps(optim::makeAdam(decoder->trainableTensors(), {3e-3, 0.9, 0.999, 1e-8, 0.01, true}),
+    llama::Steps steps(optimizer::makeAdam(decoder->trainableTensors(), {3e-3, 0.9, 0.999, 1e-8, 0.01, true}),
                        decoder->trainableTensors(), std::nullopt, 0);
     for (int i = 0; i < 3; ++i) {
       steps.add(decoder->lossSum(fixture.input, labelled) / labelled.count());
@@ -88,10 +88,10 @@ TEST_CASE("lora: the recipe's loop: accumulation by tokens, clipping, warm-up an
   const auto& recipe = *fixture.object().getObject("recipe");
   const auto& expected = *recipe.getArray("steps");
   const auto decoder = tinyAdapted(tinyLora(at::kFloat), /*fresh=*/true);
-  llama::Steps steps(optim::makeAdam(decoder->trainableTensors(), {1e-2, 0.9, 0.999, 1e-8, 0.01, true}),
+  llama::Steps steps(optimizer::makeAdam(decoder->trainableTensors(), {1e-2, 0.9, 0.999, 1e-8, 0.01, true}),
                      decoder->trainableTensors(),
-                     optim::WarmupSchedule{recipe.getNumber("lr").value(), recipe.getInteger("warmup").value(),
-                                           recipe.getInteger("num_training_steps").value()},
+                     optimizer::WarmupSchedule{recipe.getNumber("lr").value(), recipe.getInteger("warmup").value(),
+                                               recipe.getInteger("num_training_steps").value()},
                      recipe.getNumber("clip_grad_norm").value());
   for (size_t i = 0; i < expected.size(); ++i) {
     const auto& step = *expected[i].getAsObject();

@@ -9,8 +9,8 @@
 
 #include "runtime/base/format.h"
 #include "runtime/worker/model/mobilenet_v2.h"
+#include "runtime/worker/model/optimizer.h"
 #include "runtime/worker/model/state_file.h"
-#include "runtime/worker/optim/optimizer.h"
 #include "tests/parity/fixtures.h"
 
 // Fixtures come from torchvision 0.26 in fp32; tolerances are those that two correct fp32 implementations meet
@@ -31,7 +31,7 @@ const Variant kVariants[] = {
     {"fp64 nchw torch", at::kDouble, false, false}, {"fp64 nhwc torch", at::kDouble, true, false}};
 
 struct MobileNetFixture {
-  io::SafeTensors io = openTensors("mobilenetv2/io.safetensors");
+  safetensors::File io = openTensors("mobilenetv2/io.safetensors");
   llvm::json::Value json = readJson("mobilenetv2/io.json");
   at::Tensor target = tensorOf(io, "target");
 
@@ -189,17 +189,17 @@ void checkSteps(const MobileNetFixture& fixture, const Variant& variant, const s
   const bool training = name.rfind("train", 0) == 0;
   const auto start = name.find("_lr") + 3;
   const double rate = std::stod(name.substr(start, name.find('_', start) - start));
-  std::unique_ptr<optim::Optimizer> optimizer;
+  std::unique_ptr<optimizer::Optimizer> optimizer;
   if (name.find("adam") != std::string::npos) {
-    optim::AdamOptions options;
+    optimizer::AdamOptions options;
     options.learning_rate = rate;
-    optimizer = optim::makeAdam(net.parameterTensors(), options);
+    optimizer = optimizer::makeAdam(net.parameterTensors(), options);
   } else {
-    optim::SgdOptions options;
+    optimizer::SgdOptions options;
     options.learning_rate = rate;
     options.momentum = 0.9;
     options.weight_decay = 4e-5;
-    optimizer = optim::makeSgd(net.parameterTensors(), options);
+    optimizer = optimizer::makeSgd(net.parameterTensors(), options);
   }
   const auto x = fixture.images(variant);
   const auto losses = numbers(*fixture.json.getAsObject()->getObject("train_losses")->getArray(name));
@@ -285,7 +285,7 @@ TEST_CASE("a state survives a file and a foreign one is refused") {
   options.width = 0.25;
   const model::MobileNetV2 other(options, 5);
   {
-    auto file = io::SafeTensors::open(path);
+    auto file = safetensors::File::open(path);
     REQUIRE(file);
     REQUIRE(llvm::toString(model::loadState(*file, other.stateDict())).empty());
     for (size_t i = 0; i < net.stateDict().size(); ++i)

@@ -13,7 +13,7 @@
 namespace expc::parity {
 namespace {
 
-llama::Nf4 stored(const io::SafeTensors& file, const std::string& tag, const at::Tensor& weight) {
+llama::Nf4 stored(const safetensors::File& file, const std::string& tag, const at::Tensor& weight) {
   return {tensorOf(file, tag + ".quantized_data"),
           tensorOf(file, tag + ".quantized_scalers"),
           tensorOf(file, tag + ".quantization_factor"),
@@ -109,7 +109,7 @@ TEST_CASE("qlora: logits, gradients, three steps") {
       ++compared;
     }
     CHECK(compared == 4);
-    llama::Steps steps(optim::makeAdam(decoder.trainableTensors(), {3e-3, 0.9, 0.999, 1e-8, 0.01, true}),
+    llama::Steps steps(optimizer::makeAdam(decoder.trainableTensors(), {3e-3, 0.9, 0.999, 1e-8, 0.01, true}),
                        decoder.trainableTensors(), std::nullopt, 0);
     steps.optimizer().zeroGrad();
     const auto labelled = llama::labelledPositions(tensorOf(file, "labels"));

@@ -4,22 +4,22 @@
 #include <functional>
 
 #include "runtime/base/format.h"
-#include "runtime/worker/optim/optimizer.h"
+#include "runtime/worker/model/optimizer.h"
 #include "tests/parity/fixtures.h"
 
 namespace expc::parity {
 namespace {
 
-using Maker = std::function<std::unique_ptr<optim::Optimizer>(std::vector<at::Tensor>)>;
+using Maker = std::function<std::unique_ptr<optimizer::Optimizer>(std::vector<at::Tensor>)>;
 
 Maker sgd(double rate, double momentum, double decay) {
   return [=](std::vector<at::Tensor> parameters) {
-    return optim::makeSgd(std::move(parameters), {rate, momentum, decay});
+    return optimizer::makeSgd(std::move(parameters), {rate, momentum, decay});
   };
 }
 Maker adam(double rate, double beta1, double beta2, double decay, bool decoupled) {
   return [=](std::vector<at::Tensor> parameters) {
-    return optim::makeAdam(std::move(parameters), {rate, beta1, beta2, 1e-8, decay, decoupled});
+    return optimizer::makeAdam(std::move(parameters), {rate, beta1, beta2, 1e-8, decay, decoupled});
   };
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("qat: a whole model, switched on after two steps, and converted") {
           CHECK(relativeDifference(entry.tensor.grad(), tuneTensor(file, "grad.", entry.name)) < 2e-5);
       }
 
-      llama::Steps steps(optim::makeAdam(decoder->trainableTensors(), {2e-5, 0.9, 0.999, 1e-8, 0.01, true}),
+      llama::Steps steps(optimizer::makeAdam(decoder->trainableTensors(), {2e-5, 0.9, 0.999, 1e-8, 0.01, true}),
                          decoder->trainableTensors(), std::nullopt, 0);
       steps.optimizer().zeroGrad();
       const auto losses = numbers(*object.getArray("losses_adamw_lr2e-5"));

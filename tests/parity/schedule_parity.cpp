@@ -2,17 +2,17 @@
 
 #include <cmath>
 
-#include "runtime/worker/optim/optimizer.h"
+#include "runtime/worker/model/optimizer.h"
 #include "tests/parity/fixtures.h"
 
 namespace expc::parity {
 namespace {
 
-optim::ScheduleKind kindOf(llvm::StringRef name) {
-  if (name == "step") return optim::ScheduleKind::Step;
-  if (name == "cosine") return optim::ScheduleKind::Cosine;
+optimizer::ScheduleKind kindOf(llvm::StringRef name) {
+  if (name == "step") return optimizer::ScheduleKind::Step;
+  if (name == "cosine") return optimizer::ScheduleKind::Cosine;
   REQUIRE(name == "constant");
-  return optim::ScheduleKind::Constant;
+  return optimizer::ScheduleKind::Constant;
 }
 
 TEST_CASE("rates are those of torch's LinearLR followed by ConstantLR, StepLR or CosineAnnealingLR") {
@@ -22,7 +22,7 @@ TEST_CASE("rates are those of torch's LinearLR followed by ConstantLR, StepLR or
     const auto& object = *value.getAsObject();
     CAPTURE(object.getString("kind")->str());
     const auto rates = numbers(*object.getArray("rates"));
-    optim::Schedule schedule;
+    optimizer::Schedule schedule;
     schedule.kind = kindOf(*object.getString("kind"));
     schedule.base = *object.getNumber("base");
     schedule.epoch_steps = *object.getInteger("epoch");

@@ -56,8 +56,8 @@ Measured measure(comm::Communicator& ranks, int64_t width, int64_t columns, int 
   memory::resetPeak();
   llama::Decoder decoder(config(width), options, 1, llama::randomWeights(5, at::kFloat));
   result.loading = static_cast<double>(memory::peak() - memory::held());
-  llama::Steps training(optim::makeAdam(decoder.trainableTensors(), {1e-3}), decoder.trainableTensors(), std::nullopt,
-                        0, llama::Together{&ranks, decoder.trainsParts()});
+  llama::Steps training(optimizer::makeAdam(decoder.trainableTensors(), {1e-3}), decoder.trainableTensors(),
+                        std::nullopt, 0, llama::Together{&ranks, decoder.trainsParts()});
   const at::Tensor tokens = at::arange(columns, at::kLong).remainder(64).unsqueeze(0);
   const auto labelled = llama::labelledPositions(tokens);
   llama::GatherCounts before;

@@ -114,11 +114,11 @@ Trained train(const Method& method, comm::Communicator* ranks) {
       std::make_unique<llama::Decoder>(smallConfig(method.tied), options, 3, llama::randomWeights(5, options.dtype));
   llama::Decoder& decoder = *result.decoder;
   // Adam's division makes noise of what is nothing but noise; its epsilon is above that.
-  const optim::AdamOptions adam{1e-2, 0.9, 0.999, 1e-4, 0.01, true};
+  const optimizer::AdamOptions adam{1e-2, 0.9, 0.999, 1e-4, 0.01, true};
   std::optional<llama::Together> together;
   if (ranks != nullptr) together = llama::Together{ranks, decoder.trainsParts()};
-  llama::Steps steps(optim::makeAdam(decoder.trainableTensors(), adam), decoder.trainableTensors(),
-                     optim::WarmupSchedule{1e-2, 0, 6}, method.same_rows ? 0 : 0.1, together);
+  llama::Steps steps(optimizer::makeAdam(decoder.trainableTensors(), adam), decoder.trainableTensors(),
+                     optimizer::WarmupSchedule{1e-2, 0, 6}, method.same_rows ? 0 : 0.1, together);
   const auto mine = share(method, ranks == nullptr ? 0 : ranks->rank(), ranks == nullptr ? 1 : ranks->worldSize());
   llama::ReferenceLogProbs references(kSteps * kPasses * kRows, ranks);
   const auto reference = [&](int64_t step, int64_t pass, const Rows& rows) {
@@ -286,8 +286,8 @@ TEST_CASE("an overflow on one rank keeps all from stepping") {
     options.dtype = at::kHalf;
     options.sharding = llama::Sharding{&ranks};
     llama::Decoder decoder(smallConfig(false), options, 1, llama::randomWeights(5, at::kHalf));
-    llama::Steps steps(optim::makeAdam(decoder.trainableTensors(), {1e-2}), decoder.trainableTensors(), std::nullopt, 0,
-                       llama::Together{&ranks, true});
+    llama::Steps steps(optimizer::makeAdam(decoder.trainableTensors(), {1e-2}), decoder.trainableTensors(),
+                       std::nullopt, 0, llama::Together{&ranks, true});
     const auto specs = llama::weightSpecs(decoder.config());
     const auto before = decoder.weight(specs[1]);
     const Rows rows = rowsOf(0, 0, {0, 1});

@@ -23,16 +23,17 @@ using llama::Role;
 
 struct Fixture {
   llvm::json::Value json = readJson("tuning/tuning.json");
-  io::SafeTensors io = openTensors("llama_tiny/io.safetensors");
+  safetensors::File io = openTensors("llama_tiny/io.safetensors");
   at::Tensor tokens = tensorOf(io, "tokens").to(at::kLong), labels = tensorOf(io, "labels").to(at::kLong);
   at::Tensor other = tokens.flip(0).roll({3}, {1});
   const llvm::json::Object& object() const { return *json.getAsObject(); }
 };
 
 /// Two steps, then the loss on the other rows; compared with what the original found.
-void checkSteps(const Fixture& fixture, llama::Decoder& decoder, const optim::AdamOptions& options,
+void checkSteps(const Fixture& fixture, llama::Decoder& decoder, const optimizer::AdamOptions& options,
                 const llvm::json::Array& expected, const std::function<at::Tensor(const llama::Labelled&)>& loss) {
-  llama::Steps steps(optim::makeAdam(decoder.trainableTensors(), options), decoder.trainableTensors(), std::nullopt, 0);
+  llama::Steps steps(optimizer::makeAdam(decoder.trainableTensors(), options), decoder.trainableTensors(), std::nullopt,
+                     0);
   const auto losses = numbers(expected);
   for (size_t i = 0; i < 2; ++i) {
     steps.add(loss(llama::labelledPositions(fixture.labels)));
@@ -152,14 +153,14 @@ TEST_CASE("steps: a loss by rows is the mean of the rows' means") {
 
 TEST_CASE("schedules are those of transformers") {
   const Fixture fixture;
-  using Kind = optim::WarmupSchedule::Kind;
+  using Kind = optimizer::WarmupSchedule::Kind;
   const std::tuple<const char*, Kind, double> cases[] = {{"constant", Kind::Constant, 0},
                                                          {"linear", Kind::Linear, 0},
                                                          {"cosine", Kind::Cosine, 0.1},
                                                          {"wsd", Kind::StableDecay, 0}};
   for (const auto& [name, kind, floor] : cases) {
     CAPTURE(name);
-    const optim::WarmupSchedule schedule{
+    const optimizer::WarmupSchedule schedule{
         .base = 2, .warmup_steps = 3, .total_steps = 20, .kind = kind, .floor = floor, .decay_steps = 5};
     const auto rates = numbers(*fixture.object().getObject("rates")->getArray(name));
     for (size_t i = 0; i < rates.size(); ++i)

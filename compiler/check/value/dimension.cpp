@@ -6,7 +6,7 @@
 #include <mutex>
 #include <set>
 
-#include "compiler/language/words.h"
+#include "compiler/parse/words.h"
 
 namespace expc::check {
 namespace {
@@ -136,7 +136,7 @@ std::optional<Unit> findUnit(std::string_view text, const UnitSource& declared) 
     size_t slash = text.find('/');
     std::string_view part = text.substr(0, slash);
     std::optional<Unit> found;
-    if (const language::Unit* built_in = language::findUnit(part))
+    if (const words::Unit* built_in = words::findUnit(part))
       found = Unit{*findDimension(built_in->type), *Rational::make(built_in->above, built_in->below)};
     else if (declared)
       found = declared(part);

@@ -11,7 +11,7 @@
 
 #include "compiler/check/value/dimension.h"
 #include "compiler/check/value/rational.h"
-#include "compiler/source/source.h"
+#include "compiler/diag/source.h"
 
 namespace expc::check {
 

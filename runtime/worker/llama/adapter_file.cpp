@@ -24,7 +24,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
-#include "runtime/data/llama/config.h"
+#include "runtime/data/model/llama.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/model/state_file.h"
 
@@ -226,7 +226,7 @@ llvm::Error loadAdapter(const std::string& folder, Decoder& decoder) {
   const auto wrong = differences(*object, decoder);
   if (!wrong.empty()) return base::failure("{}: {}", path, fmt::join(wrong, "; "));
 
-  auto file = io::SafeTensors::open(folder + kWeights);
+  auto file = safetensors::File::open(folder + kWeights);
   if (!file) return file.takeError();
   // Load into tensors of their own first: an error must change nothing, and rows may have to be permuted.
   std::vector<model::NamedTensor> state;

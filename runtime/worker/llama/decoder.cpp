@@ -501,8 +501,8 @@ void Decoder::convertToInt4() {
 
 std::vector<at::Tensor> Decoder::trainableTensors() const { return model::tensorsOf(trainable_); }
 
-optim::Undecayed Decoder::norms() const {
-  optim::Undecayed result(trainable_.size());
+optimizer::Undecayed Decoder::norms() const {
+  optimizer::Undecayed result(trainable_.size());
   for (const TensorSpec& spec : weightSpecs(config_)) {
     if (spec.role != Role::Norm) continue;
     if (!trainsParts()) {
@@ -514,8 +514,8 @@ optim::Undecayed Decoder::norms() const {
     const size_t unit = unitOf(spec);
     const int64_t length = trainable_[unit].tensor.numel(), first = length * options_.sharding->communicator->rank();
     const int64_t begin = const_cast<Decoder*>(this)->denseOf(spec).storage_offset() - first;
-    const optim::Elements own(std::clamp<int64_t>(begin, 0, length),
-                              std::clamp<int64_t>(begin + spec.elements(), 0, length));
+    const optimizer::Elements own(std::clamp<int64_t>(begin, 0, length),
+                                  std::clamp<int64_t>(begin + spec.elements(), 0, length));
     if (own.first < own.second) result[unit].push_back(own);
   }
   // The optimiser takes them in ascending order.

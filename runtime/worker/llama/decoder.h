@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/data/llama/config.h"
+#include "runtime/data/model/llama.h"
 #include "runtime/worker/llama/attention.h"
 #include "runtime/worker/llama/fake_quant.h"
 #include "runtime/worker/llama/head_loss.h"
@@ -25,7 +25,7 @@
 #include "runtime/worker/llama/sharded_weights.h"
 #include "runtime/worker/llama/weight_source.h"
 #include "runtime/worker/model/named_tensor.h"
-#include "runtime/worker/optim/optimizer.h"
+#include "runtime/worker/model/optimizer.h"
 
 namespace expc::llama {
 
@@ -136,7 +136,7 @@ class Decoder {
   const std::vector<model::NamedTensor>& trainable() const { return trainable_; }
   std::vector<at::Tensor> trainableTensors() const;
   /// The elements of trainable() that are scales of norms.
-  optim::Undecayed norms() const;
+  optimizer::Undecayed norms() const;
   /// Whether trainable() holds parts of tensors, so that a norm over them needs the other ranks.
   bool trainsParts() const { return shards_ != nullptr && !options_.lora; }
   /// The adapters' matrices A and B in turn, with DoRA each followed by its magnitude, and what is trained whole beside

@@ -288,7 +288,7 @@ TEST_CASE("steps in every type lower the loss") {
       options.dtype = dtype;
       if (lora) options.lora = LoraOptions{4, 8, 0, targetRoles("qkvo_mlp").value()};
       Decoder decoder(smallConfig(), options, 1, randomSource(dtype));
-      Steps steps(optim::makeAdam(decoder.trainableTensors(), {1e-2, 0.9, 0.999, 1e-8, 0.01, true}),
+      Steps steps(optimizer::makeAdam(decoder.trainableTensors(), {1e-2, 0.9, 0.999, 1e-8, 0.01, true}),
                   decoder.trainableTensors(), std::nullopt, 1.0);
       std::vector<double> losses;
       for (int i = 0; i < 8; ++i) {

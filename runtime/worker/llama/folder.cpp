@@ -21,7 +21,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
-#include "runtime/data/llama/config.h"
+#include "runtime/data/model/llama.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::llama {
@@ -80,8 +80,9 @@ llvm::Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
 }
 
 /// Whether a weight may have this type; quantised formats of other tools have no place here.
-bool isReal(io::DType type) {
-  return type == io::DType::F64 || type == io::DType::F32 || type == io::DType::F16 || type == io::DType::BF16;
+bool isReal(safetensors::DType type) {
+  return type == safetensors::DType::F64 || type == safetensors::DType::F32 || type == safetensors::DType::F16 ||
+         type == safetensors::DType::BF16;
 }
 
 /// A weight's name in a convention. Every spec has one in both.
@@ -161,14 +162,14 @@ llvm::Error Folder::openFiles(const std::string& path) {
                        : "; the weights of a model are expected in safetensors");
   }
   for (const std::string& name : names) {
-    auto file = io::SafeTensors::open(joined(path, name));
+    auto file = safetensors::File::open(joined(path, name));
     if (!file) return file.takeError();
     files_.push_back(std::move(*file));
   }
   // A tensor in two files would make its value depend on the order in which they are read.
   std::vector<std::string> twice;
-  for (const io::SafeTensors& file : files_) {
-    for (const io::TensorInfo& info : file.tensors())
+  for (const safetensors::File& file : files_) {
+    for (const safetensors::TensorInfo& info : file.tensors())
       if (!tensors_.try_emplace(info.name, &info).second) twice.push_back(info.name);
   }
   if (!twice.empty()) return failure("{}: in more than one file: {}", path, model::listed(twice));
@@ -177,7 +178,7 @@ llvm::Error Folder::openFiles(const std::string& path) {
   return llvm::Error::success();
 }
 
-const io::TensorInfo* Folder::find(const TensorSpec& spec) const {
+const safetensors::TensorInfo* Folder::find(const TensorSpec& spec) const {
   const auto found = tensors_.find(nameOf(spec, naming_));
   return found == tensors_.end() ? nullptr : found->second;
 }
@@ -189,7 +190,7 @@ llvm::Error Folder::check(const std::string& path) const {
   // together.
   std::set<llvm::StringRef> known;
   for (const TensorSpec& spec : weightSpecs(config_)) {
-    const io::TensorInfo* info = find(spec);
+    const safetensors::TensorInfo* info = find(spec);
     if (!info) {
       missing.push_back(nameOf(spec, naming_));
       continue;
@@ -199,7 +200,7 @@ llvm::Error Folder::check(const std::string& path) const {
       shapes.push_back(
           fmt::format("{} [{}] for [{}]", info->name, fmt::join(info->shape, ", "), fmt::join(spec.shape, ", ")));
     else if (!isReal(info->dtype))
-      types.push_back(fmt::format("{} {}", info->name, io::dtypeName(info->dtype)));
+      types.push_back(fmt::format("{} {}", info->name, safetensors::dtypeName(info->dtype)));
   }
   for (const auto& entry : tensors_) {
     // A tied head may be stored all the same. It equals the embedding and is not read.
@@ -229,7 +230,7 @@ WeightSource Folder::weights() const {
 }
 
 at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) const {
-  const io::TensorInfo* info = find(spec);
+  const safetensors::TensorInfo* info = find(spec);
   assert(info && "open() has checked that every weight is there");
   at::Tensor result = at::empty({count}, at::TensorOptions().dtype(type(spec)));
   const auto size = static_cast<int64_t>(result.itemsize());
@@ -246,7 +247,7 @@ at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) co
   }
   // Give the mapping's pages back: otherwise loading a model would leave all of it in this process's resident
   // memory.
-  for (const io::SafeTensors& file : files_) file.letGo(info->bytes);
+  for (const safetensors::File& file : files_) file.letGo(info->bytes);
   return result;
 }
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/data/io/safetensors.h"
-#include "runtime/data/llama/config.h"
+#include "runtime/data/model/llama.h"
+#include "runtime/data/model/safetensors.h"
 #include "runtime/worker/llama/weight_source.h"
 
 namespace expc::llama {
@@ -62,13 +62,13 @@ class Folder {
   llvm::Error openFiles(const std::string& path);
   llvm::Error check(const std::string& path) const;
   // `tensors_` points into `files_`, which is therefore complete before the first entry.
-  const io::TensorInfo* find(const TensorSpec& spec) const;
+  const safetensors::TensorInfo* find(const TensorSpec& spec) const;
   at::Tensor read(const TensorSpec& spec, int64_t first, int64_t count) const;
 
   Config config_;
   Naming naming_ = Naming::HuggingFace;
-  std::vector<io::SafeTensors> files_;
-  llvm::StringMap<const io::TensorInfo*> tensors_;
+  std::vector<safetensors::File> files_;
+  llvm::StringMap<const safetensors::TensorInfo*> tensors_;
 };
 
 /// Writes a folder that Folder::open reads, and transformers too with Hugging Face's names: config.json and

@@ -154,7 +154,7 @@ TEST_CASE("adapters come back as they were written; what differs is listed") {
   REQUIRE(llvm::toString(loadAdapter(place.path, second)).empty());
   for (size_t i = 0; i < first.adapters().size(); ++i)
     CHECK(at::equal(first.adapters()[i].tensor, second.adapters()[i].tensor));
-  auto file = io::SafeTensors::open(place / "adapter_model.safetensors");
+  auto file = safetensors::File::open(place / "adapter_model.safetensors");
   REQUIRE(static_cast<bool>(file));
   CHECK(file->find("base_model.model.model.layers.1.self_attn.k_proj.lora_B.weight") != nullptr);
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "runtime/data/llama/config.h"
+#include "runtime/data/model/llama.h"
 
 namespace expc::llama {
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/data/llama/config.h"
+#include "runtime/data/model/llama.h"
 #include "runtime/worker/llama/weight_source.h"
 
 namespace expc::llama {

@@ -9,15 +9,15 @@
 #include <cassert>
 #include <utility>
 
-#include "runtime/worker/optim/optimizer.h"
+#include "runtime/worker/model/optimizer.h"
 
 namespace expc::llama {
 
 // The size of DistributedDataParallel's buckets: large enough for the network, small enough not to double the memory.
 constexpr size_t kBucketBytes = 25 << 20;
 
-Steps::Steps(std::unique_ptr<optim::Optimizer> optimizer, std::vector<at::Tensor> parameters,
-             std::optional<optim::WarmupSchedule> schedule, double largest_norm, std::optional<Together> together)
+Steps::Steps(std::unique_ptr<optimizer::Optimizer> optimizer, std::vector<at::Tensor> parameters,
+             std::optional<optimizer::WarmupSchedule> schedule, double largest_norm, std::optional<Together> together)
     : optimizer_(std::move(optimizer)),
       parameters_(std::move(parameters)),
       schedule_(schedule),
@@ -52,7 +52,7 @@ StepResult Steps::finish() {
   StepResult result{std::exchange(loss_, at::Tensor()), optimizer_->learningRate(), {}};
   // Clipping must see unscaled gradients: the scaler calls this after it has divided by its scale.
   const auto update = [&](const at::Tensor& overflow) {
-    if (largest_norm_ > 0) result.gradient_norm = optim::clipGradients(parameters_, largest_norm_, all_squares);
+    if (largest_norm_ > 0) result.gradient_norm = optimizer::clipGradients(parameters_, largest_norm_, all_squares);
     optimizer_->step(overflow);
   };
   scaler_.step(parameters_, update, all_overflows);

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "runtime/worker/comm/communicator.h"
-#include "runtime/worker/optim/optimizer.h"
-#include "runtime/worker/precision/precision.h"
+#include "runtime/worker/model/optimizer.h"
+#include "runtime/worker/model/precision.h"
 
 namespace expc::llama {
 
@@ -39,8 +39,8 @@ class Steps {
   /// `largest_norm` 0 means no clipping. Without a schedule the optimiser's rate stays. If a parameter is fp16 the
   /// loss is scaled for the backward pass, and a step whose gradients overflow is left out. With other ranks a step
   /// equals the one that a single rank would make of all their passes.
-  Steps(std::unique_ptr<optim::Optimizer> optimizer, std::vector<at::Tensor> parameters,
-        std::optional<optim::WarmupSchedule> schedule, double largest_norm, std::optional<Together> together = {});
+  Steps(std::unique_ptr<optimizer::Optimizer> optimizer, std::vector<at::Tensor> parameters,
+        std::optional<optimizer::WarmupSchedule> schedule, double largest_norm, std::optional<Together> together = {});
 
   /// Runs the backward pass for a pass's share of the step's loss: its summed loss divided by the weight of all
   /// passes and ranks (tokens learnt from, or pairs). That weight must be known before the first pass; then nothing
@@ -59,12 +59,12 @@ class Steps {
   }
 
   int64_t done() const { return done_; }
-  optim::Optimizer& optimizer() { return *optimizer_; }
+  optimizer::Optimizer& optimizer() { return *optimizer_; }
 
  private:
-  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::unique_ptr<optimizer::Optimizer> optimizer_;
   std::vector<at::Tensor> parameters_;
-  std::optional<optim::WarmupSchedule> schedule_;
+  std::optional<optimizer::WarmupSchedule> schedule_;
   double largest_norm_;
   std::optional<Together> together_;
   precision::GradScaler scaler_;

@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "runtime/data/llama/config.h"
+#include "runtime/data/model/llama.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/nf4.h"
 

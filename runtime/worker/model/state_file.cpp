@@ -17,11 +17,11 @@ namespace {
 
 using base::failure;
 
-/// Of each io::DType.
+/// Of each safetensors::DType.
 constexpr at::ScalarType kTypes[] = {at::kBool, at::kByte,     at::kChar,  at::kInt,   at::kLong,
                                      at::kHalf, at::kBFloat16, at::kFloat, at::kDouble};
 
-at::ScalarType torchType(io::DType type) { return kTypes[static_cast<size_t>(type)]; }
+at::ScalarType torchType(safetensors::DType type) { return kTypes[static_cast<size_t>(type)]; }
 
 std::string shapeText(at::IntArrayRef shape) {
   return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
@@ -44,7 +44,7 @@ std::string faultsText(const std::vector<std::pair<const char*, std::vector<std:
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-at::Tensor tensorOf(const io::TensorInfo& info) {
+at::Tensor tensorOf(const safetensors::TensorInfo& info) {
   at::Tensor tensor = at::empty(info.shape, at::TensorOptions().dtype(torchType(info.dtype)));
   // memcpy and not a view: the file's bytes need not be aligned.
   if (!info.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), info.bytes.data(), info.bytes.size());
@@ -55,25 +55,25 @@ namespace {
 
 /// `taken` says what of a tensor of the file is meant.
 template <typename Taken>
-llvm::Error load(const io::SafeTensors& file, const std::vector<NamedTensor>& state, Taken taken) {
+llvm::Error load(const safetensors::File& file, const std::vector<NamedTensor>& state, Taken taken) {
   std::set<std::string> wanted;
   std::vector<std::string> missing, shapes, types, left_over;
   for (const NamedTensor& target : state) {
     wanted.insert(target.name);
-    const io::TensorInfo* whole = file.find(target.name);
+    const safetensors::TensorInfo* whole = file.find(target.name);
     if (whole == nullptr) {
       missing.push_back(target.name);
       continue;
     }
-    const io::TensorInfo info = taken(*whole);
+    const safetensors::TensorInfo info = taken(*whole);
     if (target.tensor.sizes() != at::IntArrayRef(info.shape)) {
       shapes.push_back(
           fmt::format("{} {} for {}", target.name, shapeText(info.shape), shapeText(target.tensor.sizes())));
     } else if (at::isFloatingType(torchType(info.dtype)) != at::isFloatingType(target.tensor.scalar_type())) {
-      types.push_back(fmt::format("{} {}", target.name, io::dtypeName(info.dtype)));
+      types.push_back(fmt::format("{} {}", target.name, safetensors::dtypeName(info.dtype)));
     }
   }
-  for (const io::TensorInfo& info : file.tensors())
+  for (const safetensors::TensorInfo& info : file.tensors())
     if (wanted.count(info.name) == 0) left_over.push_back(info.name);
   const std::string wrong = faultsText({{"missing", missing},
                                         {"not part of the model", left_over},
@@ -87,39 +87,39 @@ llvm::Error load(const io::SafeTensors& file, const std::vector<NamedTensor>& st
 
 }  // namespace
 
-llvm::Error loadState(const io::SafeTensors& file, const std::vector<NamedTensor>& state) {
-  return load(file, state, [](const io::TensorInfo& info) { return info; });
+llvm::Error loadState(const safetensors::File& file, const std::vector<NamedTensor>& state) {
+  return load(file, state, [](const safetensors::TensorInfo& info) { return info; });
 }
 
-io::TensorInfo entryOf(const io::TensorInfo& info, int64_t index, int64_t count) {
+safetensors::TensorInfo entryOf(const safetensors::TensorInfo& info, int64_t index, int64_t count) {
   if (info.shape.empty() || info.shape[0] != count) return info;
   const size_t bytes = info.bytes.size() / static_cast<size_t>(count);
   const llvm::ArrayRef<uint8_t> own = info.bytes.slice(static_cast<size_t>(index) * bytes, bytes);
-  io::TensorInfo entry{info.name, info.dtype, {info.shape.begin() + 1, info.shape.end()}, own};
+  safetensors::TensorInfo entry{info.name, info.dtype, {info.shape.begin() + 1, info.shape.end()}, own};
   return entry;
 }
 
-llvm::Error loadEntries(const io::SafeTensors& file, int64_t index, int64_t count,
+llvm::Error loadEntries(const safetensors::File& file, int64_t index, int64_t count,
                         const std::vector<NamedTensor>& state) {
-  return load(file, state, [&](const io::TensorInfo& info) { return entryOf(info, index, count); });
+  return load(file, state, [&](const safetensors::TensorInfo& info) { return entryOf(info, index, count); });
 }
 
 llvm::Expected<std::string> saveState(const std::string& path, const std::vector<NamedTensor>& state) {
   std::vector<at::Tensor> kept;  // holds the copies until they are written
-  std::vector<io::TensorInfo> infos;
+  std::vector<safetensors::TensorInfo> infos;
   for (const NamedTensor& source : state) {
     at::Tensor tensor = source.tensor.detach().to(at::kCPU).contiguous();
-    io::TensorInfo info;
+    safetensors::TensorInfo info;
     info.name = source.name;
     const auto* type = std::ranges::find(kTypes, tensor.scalar_type());
     if (type == std::end(kTypes)) return failure("{}: tensor {} has a type that the format lacks", path, source.name);
-    info.dtype = static_cast<io::DType>(type - std::begin(kTypes));
+    info.dtype = static_cast<safetensors::DType>(type - std::begin(kTypes));
     info.shape.assign(tensor.sizes().begin(), tensor.sizes().end());
     info.bytes = llvm::ArrayRef<uint8_t>(static_cast<const uint8_t*>(tensor.const_data_ptr()), tensor.nbytes());
     infos.push_back(std::move(info));
     kept.push_back(std::move(tensor));
   }
-  return io::writeSafeTensors(path, infos);
+  return safetensors::writeSafeTensors(path, infos);
 }
 
 }  // namespace expc::model

@@ -8,25 +8,25 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/data/io/safetensors.h"
+#include "runtime/data/model/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
 
 namespace expc::model {
 
 /// A copy of a tensor of a file, on the CPU, in the file's type.
-at::Tensor tensorOf(const io::TensorInfo& info);
+at::Tensor tensorOf(const safetensors::TensorInfo& info);
 
 /// Copies every tensor of the file into the state's tensor of the same name. Floating-point types are cast to each
 /// other, whole-number types to each other, neither to the other. An error, with nothing changed, that lists the names
 /// that are missing or left over and the tensors whose shape or type does not fit.
-llvm::Error loadState(const io::SafeTensors& file, const std::vector<NamedTensor>& state);
+llvm::Error loadState(const safetensors::File& file, const std::vector<NamedTensor>& state);
 
 /// A tensor's entry `index` of `count` along its first dimension, without a copy; the tensor itself where that
 /// dimension is not `count`.
-io::TensorInfo entryOf(const io::TensorInfo& info, int64_t index, int64_t count);
+safetensors::TensorInfo entryOf(const safetensors::TensorInfo& info, int64_t index, int64_t count);
 
 /// loadState of a file whose tensors have one dimension more, of `count`, in front: takes entry `index` of each.
-llvm::Error loadEntries(const io::SafeTensors& file, int64_t index, int64_t count,
+llvm::Error loadEntries(const safetensors::File& file, int64_t index, int64_t count,
                         const std::vector<NamedTensor>& state);
 
 /// The first few of a list, and how many more there are.

@@ -17,7 +17,7 @@ struct Written {
     REQUIRE(static_cast<bool>(saveState(path, state)));
   }
   ~Written() { llvm::sys::fs::remove(path); }
-  io::SafeTensors open() const { return llvm::cantFail(io::SafeTensors::open(path)); }
+  safetensors::File open() const { return llvm::cantFail(safetensors::File::open(path)); }
 };
 
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
@@ -41,9 +41,9 @@ TEST_CASE("a file of another number of entries is refused, and nothing changed")
 
 TEST_CASE("an entry is a part of the tensor's bytes") {
   const Written file({{"a", at::arange(6, at::kFloat).view({3, 2})}});
-  const io::SafeTensors open = file.open();
-  const io::TensorInfo& whole = *open.find("a");
-  const io::TensorInfo entry = entryOf(whole, 2, 3);
+  const safetensors::File open = file.open();
+  const safetensors::TensorInfo& whole = *open.find("a");
+  const safetensors::TensorInfo entry = entryOf(whole, 2, 3);
   CHECK(entry.shape == std::vector<int64_t>{2});
   CHECK(entry.bytes.data() == whole.bytes.data() + 16);
   CHECK(at::equal(tensorOf(entry), at::tensor({4.0F, 5.0F})));

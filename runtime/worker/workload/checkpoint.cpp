@@ -41,7 +41,7 @@ using base::failure;
 
 /// The digest of an object in its canonical form, which does not depend on the order in which fields were added.
 std::string digestOfJson(const Object& object) {
-  return io::digestOf({llvm::arrayRefFromStringRef(base::canonicalJson(Object(object)))});
+  return safetensors::digestOf({llvm::arrayRefFromStringRef(base::canonicalJson(Object(object)))});
 }
 
 /// The error for any damage. It names the way out: without this folder the trial continues from an older checkpoint.
@@ -66,9 +66,9 @@ llvm::Expected<Object> readContent(const std::string& folder) {
 }
 
 /// A file of tensors, if its bytes match the digest in `content`.
-llvm::Expected<io::SafeTensors> readTensors(const std::string& folder, const Object& content, const char* name) {
+llvm::Expected<safetensors::File> readTensors(const std::string& folder, const Object& content, const char* name) {
   const std::string path = folder + "/" + name;
-  auto file = io::SafeTensors::open(path);
+  auto file = safetensors::File::open(path);
   if (!file) return damaged(folder, llvm::toString(file.takeError()));
   const Object* files = content.getObject("files");
   const auto digest = files ? files->getString(name) : std::nullopt;

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
-#include "runtime/data/io/safetensors.h"
+#include "runtime/data/model/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
 
 namespace expc::workload {
@@ -36,7 +36,7 @@ class CheckpointFolder {
   struct Checkpoint {
     std::string path;
     int64_t epochs = 0;  // epochs done
-    io::SafeTensors model, state;
+    safetensors::File model, state;
     llvm::json::Object content;  // as save() got it
   };
 

@@ -134,13 +134,13 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
 }
 
 llvm::Expected<at::Tensor> Training::restoreOptimizer(
-    optim::Optimizer& optimizer, const io::SafeTensors& rest, llvm::StringRef own,
-    const std::function<llvm::Expected<at::Tensor>(const io::TensorInfo&)>& read) {
+    optimizer::Optimizer& optimizer, const safetensors::File& rest, llvm::StringRef own,
+    const std::function<llvm::Expected<at::Tensor>(const safetensors::TensorInfo&)>& read) {
   // An unknown tensor means another build's state, and dropping it would change the training in silence.
   const std::string prefix = optimizerName("");
-  optim::Optimizer::State state;
+  optimizer::Optimizer::State state;
   at::Tensor result;
-  for (const io::TensorInfo& info : rest.tensors()) {
+  for (const safetensors::TensorInfo& info : rest.tensors()) {
     auto tensor = read(info);
     if (!tensor) return tensor.takeError();
     llvm::StringRef name = info.name;

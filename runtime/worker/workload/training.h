@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/data/io/safetensors.h"
+#include "runtime/data/model/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
-#include "runtime/worker/optim/optimizer.h"
-#include "runtime/worker/precision/precision.h"
+#include "runtime/worker/model/optimizer.h"
+#include "runtime/worker/model/precision.h"
 #include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/workload/declared/parameter_table.h"
@@ -100,7 +100,7 @@ class Training {
   virtual Snapshot snapshot() = 0;
   /// Continues from a snapshot of another training of the same trial as if that one had not stopped. Called before
   /// the first step. An error says what does not fit.
-  virtual llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) = 0;
+  virtual llvm::Error restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) = 0;
   /// Sizes of what the training reads, by name. A checkpoint is only continued if they are equal.
   virtual llvm::json::Object counts() const = 0;
   /// The steps of a trial of so many epochs.
@@ -130,8 +130,8 @@ class Training {
   /// Restores the optimiser from a snapshot's `rest`. `read` turns each entry into a tensor. Returns the tensor named
   /// `own`, which is the caller's; any other name is an error.
   static llvm::Expected<at::Tensor> restoreOptimizer(
-      optim::Optimizer& optimizer, const io::SafeTensors& rest, llvm::StringRef own,
-      const std::function<llvm::Expected<at::Tensor>(const io::TensorInfo&)>& read);
+      optimizer::Optimizer& optimizer, const safetensors::File& rest, llvm::StringRef own,
+      const std::function<llvm::Expected<at::Tensor>(const safetensors::TensorInfo&)>& read);
 
   TrialContext& context_;
   std::vector<at::Tensor> losses_;  // one for each step since they were last taken

@@ -49,7 +49,8 @@ llvm::Error write(const std::string& folder) {
   const at::Tensor base = logits();
   const llama::Labelled labelled = llama::labelledPositions(input.tokens);
   const auto trained = decoder.trainableTensors();
-  llama::Steps steps(optim::makeAdam(trained, {.learning_rate = 1e-2, .decoupled = true}), trained, std::nullopt, 0);
+  llama::Steps steps(optimizer::makeAdam(trained, {.learning_rate = 1e-2, .decoupled = true}), trained, std::nullopt,
+                     0);
   for (int i = 0; i < 10; ++i) {
     steps.add(decoder.lossSum(input, labelled) / labelled.count());
     fmt::print("step {}: loss {:.4f}\n", i + 1, steps.finish().loss.item<double>());

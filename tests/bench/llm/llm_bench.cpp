@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
       at::randint(config.vocabulary, {rows, options.max_length}, at::TensorOptions(at::kLong)), {}, {}};
   const llama::Labelled labelled = llama::labelledPositions(input.tokens);
   const auto trained = decoder.trainableTensors();
-  llama::Steps steps(optim::makeAdam(trained, {.learning_rate = 1e-4, .weight_decay = 0.01, .decoupled = true}),
+  llama::Steps steps(optimizer::makeAdam(trained, {.learning_rate = 1e-4, .weight_decay = 0.01, .decoupled = true}),
                      trained, std::nullopt, 0);
   llama::ReferenceLogProbs reference(rows);
   std::vector<int64_t> all_rows(static_cast<size_t>(rows));

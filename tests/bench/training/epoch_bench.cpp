@@ -17,7 +17,7 @@
 #include "runtime/data/images/sampler.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/device/host.h"
-#include "runtime/worker/feed/feed.h"
+#include "runtime/worker/workload/image/feed.h"
 #include "tests/bench/program.h"
 #include "tests/bench/training/network.h"
 

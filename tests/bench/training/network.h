@@ -10,8 +10,8 @@
 #include <string>
 
 #include "runtime/worker/model/mobilenet_v2.h"
-#include "runtime/worker/optim/optimizer.h"
-#include "runtime/worker/precision/precision.h"
+#include "runtime/worker/model/optimizer.h"
+#include "runtime/worker/model/precision.h"
 
 namespace expc::bench {
 
@@ -31,7 +31,7 @@ class Network {
   Network(const model::MobileNetV2Options& options, precision::Precision precision)
       : precision_(precision),
         net_(options, 0),
-        optimizer_(optim::makeSgd(net_.parameterTensors(), {.learning_rate = 1e-3, .momentum = 0.9})) {}
+        optimizer_(optimizer::makeSgd(net_.parameterTensors(), {.learning_rate = 1e-3, .momentum = 0.9})) {}
 
   /// Forward, backward and the optimiser's step on images [N, 3, H, W] and labels [N].
   double step(const at::Tensor& images, const at::Tensor& labels) {
@@ -49,7 +49,7 @@ class Network {
  private:
   precision::Precision precision_;
   model::MobileNetV2 net_;
-  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::unique_ptr<optimizer::Optimizer> optimizer_;
 };
 
 }  // namespace expc::bench

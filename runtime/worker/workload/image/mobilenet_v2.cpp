@@ -120,10 +120,10 @@ Workload mobilenetV2() {
 }
 
 llvm::Error Training::loadInitialWeights() {
-  auto file = io::SafeTensors::open(std::filesystem::path(context_.spec.root) / parameters_.initial_weights);
+  auto file = safetensors::File::open(std::filesystem::path(context_.spec.root) / parameters_.initial_weights);
   if (!file) return failure("initial_weights: {}", llvm::toString(file.takeError()));
   // A classifier of another size is the likeliest misfit, so it gets a message of its own.
-  const io::TensorInfo* classifier = file->find("classifier.1.weight");
+  const safetensors::TensorInfo* classifier = file->find("classifier.1.weight");
   const int64_t classes = sets_.train->classes();
   if (classifier && classifier->shape.size() == 2 && classifier->shape[0] != classes)
     return failure(
@@ -166,14 +166,14 @@ void Training::rehearse() {
   optimizer_->zeroGrad();
 }
 
-llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) {
+llvm::Error Training::restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) {
   // Before the state is restored, since the pass moves running statistics and draws from the generators.
   rehearse();
   // Tensors are copied in place, so that optimiser and reducer keep referring to them.
   if (auto error = model::loadState(model, model_->stateDict())) return error;
 
   auto generators_of_all = restoreOptimizer(*optimizer_, rest, kGenerators,
-                                            [](const io::TensorInfo& info) { return model::tensorOf(info); });
+                                            [](const safetensors::TensorInfo& info) { return model::tensorOf(info); });
   if (!generators_of_all) return generators_of_all.takeError();
   const int64_t rank = context_.communicator.rank(), world = context_.communicator.worldSize();
   std::vector<at::Generator> own = parallel_->generators();

@@ -20,7 +20,7 @@
 
 #include "runtime/data/images/sampler.h"
 #include "runtime/worker/comm/data_parallel.h"
-#include "runtime/worker/precision/precision.h"
+#include "runtime/worker/model/precision.h"
 #include "runtime/worker/profile/launching_threads.h"
 #include "runtime/worker/profile/range.h"
 #include "runtime/worker/serve/child.h"

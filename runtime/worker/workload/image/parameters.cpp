@@ -61,7 +61,7 @@ void describeParameters(ParameterTable& table, Parameters& result) {
   table.number("learning_rate", result.learning_rate, 0, 1e6);
   table.number("momentum", result.momentum, 0, 1);
   table.number("weight_decay", result.weight_decay, 0, 1e6);
-  using optim::ScheduleKind;
+  using optimizer::ScheduleKind;
   table.word("schedule", result.schedule,
              {{"constant", ScheduleKind::Constant}, {"step", ScheduleKind::Step}, {"cosine", ScheduleKind::Cosine}});
   table.number("warmup_epochs", result.warmup_epochs, 0, 1e6);

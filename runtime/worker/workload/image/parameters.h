@@ -12,9 +12,9 @@
 
 #include "runtime/data/images/open.h"
 #include "runtime/protocol/trial.h"
-#include "runtime/worker/feed/feed.h"
-#include "runtime/worker/optim/optimizer.h"
-#include "runtime/worker/precision/precision.h"
+#include "runtime/worker/model/optimizer.h"
+#include "runtime/worker/model/precision.h"
+#include "runtime/worker/workload/image/feed.h"
 #include "runtime/worker/workload/workload.h"
 
 namespace expc::workload::image {
@@ -46,7 +46,7 @@ struct Parameters {
   double learning_rate = 0.045;
   double momentum = 0.9;
   double weight_decay = 0.00004;
-  optim::ScheduleKind schedule = optim::ScheduleKind::Constant;  // for quality trials; timed ones keep the rate
+  optimizer::ScheduleKind schedule = optimizer::ScheduleKind::Constant;  // for quality trials; timed ones keep the rate
   std::string initial_weights;  // a safetensors file, as written in the study; "": drawn from the seed
   std::string checkpoints;      // a folder, as written in the study; "": none are kept
   bool deterministic = false;

@@ -110,7 +110,7 @@ TEST_CASE("initial weights and checkpoints are a word or a path") {
   CHECK(result->initial_weights == "w.safetensors");
   CHECK(result->checkpoints == "kept");
   CHECK(result->deterministic);
-  CHECK(result->schedule == optim::ScheduleKind::Cosine);
+  CHECK(result->schedule == optimizer::ScheduleKind::Cosine);
   CHECK(result->warmup_epochs == 0.5);
   CHECK(refusal("initial_weights", "random").empty());
   CHECK(refusal("initial_weights", "zeros") ==

@@ -230,12 +230,12 @@ llvm::Error Training::buildModel(bool resumed) {
 
 void Training::buildOptimizer(int64_t epochs) {
   if (parameters_.optimizer == OptimizerKind::Adam) {
-    optimizer_ = optim::makeAdam(
+    optimizer_ = optimizer::makeAdam(
         weights_, {.learning_rate = parameters_.learning_rate, .weight_decay = parameters_.weight_decay});
   } else {
-    optimizer_ = optim::makeSgd(weights_, {.learning_rate = parameters_.learning_rate,
-                                           .momentum = parameters_.momentum,
-                                           .weight_decay = parameters_.weight_decay});
+    optimizer_ = optimizer::makeSgd(weights_, {.learning_rate = parameters_.learning_rate,
+                                               .momentum = parameters_.momentum,
+                                               .weight_decay = parameters_.weight_decay});
   }
   // Only fp16 scales gradients; for other types the scaler passes them through.
   scaler_ = std::make_unique<precision::GradScaler>(precision::scalesGradients(parameters_.precision),

@@ -16,14 +16,14 @@
 #include <vector>
 
 #include "runtime/data/images/images.h"
-#include "runtime/data/io/safetensors.h"
+#include "runtime/data/model/safetensors.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/device/device.h"
-#include "runtime/worker/feed/feed.h"
 #include "runtime/worker/model/mobilenet_v2.h"
-#include "runtime/worker/optim/optimizer.h"
-#include "runtime/worker/precision/precision.h"
+#include "runtime/worker/model/optimizer.h"
+#include "runtime/worker/model/precision.h"
 #include "runtime/worker/profile/range.h"
+#include "runtime/worker/workload/image/feed.h"
 #include "runtime/worker/workload/image/parallel.h"
 #include "runtime/worker/workload/image/parameters.h"
 #include "runtime/worker/workload/training.h"
@@ -85,7 +85,7 @@ class Training : public workload::Training {
   void describe(llvm::json::Object& environment) const override;
   std::vector<profile::Measure> measure(const Clocked& clocked, int64_t steps) override;
   Snapshot snapshot() override;
-  llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) override;
+  llvm::Error restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) override;
   llvm::json::Object counts() const override;
   int64_t evaluatesEvery() const override { return stepsPerEpoch(); }
   /// Classifies the test images.
@@ -137,8 +137,8 @@ class Training : public workload::Training {
   std::unique_ptr<model::MobileNetV2> model_;
   std::vector<at::Tensor> weights_;
   std::unique_ptr<Parallel> parallel_;
-  std::unique_ptr<optim::Optimizer> optimizer_;
-  optim::Schedule schedule_;
+  std::unique_ptr<optimizer::Optimizer> optimizer_;
+  optimizer::Schedule schedule_;
   std::unique_ptr<precision::GradScaler> scaler_;
   std::optional<double> waited_;  // wait time at the end of the last epoch, until the next one has a batch
   /// The longest wait for the first batch of an epoch that follows another; nothing before there was one.

@@ -250,7 +250,7 @@ llvm::Error Training::rehearse() {
   return llvm::Error::success();
 }
 
-llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) {
+llvm::Error Training::restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) {
   // The rehearsal comes first: it changes gradients and counters that are restored below.
   if (auto error = rehearse()) return error;
   const int64_t rank = context_.communicator.rank();
@@ -261,7 +261,7 @@ llvm::Error Training::restore(const io::SafeTensors& model, const io::SafeTensor
   if (auto error = parts ? model::loadEntries(model, rank, ranks, own) : model::loadState(model, own)) return error;
 
   // Entries that every rank has its own part of are read as this rank's row.
-  const auto read = [&](const io::TensorInfo& info) -> llvm::Expected<at::Tensor> {
+  const auto read = [&](const safetensors::TensorInfo& info) -> llvm::Expected<at::Tensor> {
     const bool of_all = parts || info.name == kReferences;
     if (of_all && (info.shape.empty() || info.shape[0] != ranks))
       return failure("{}: tensor {} is not of {} ranks", rest.path(), info.name, ranks);

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/data/llama/config.h"
+#include "runtime/data/model/llama.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/folder.h"

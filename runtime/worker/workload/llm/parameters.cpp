@@ -62,7 +62,7 @@ void describeEvaluate(ParameterTable& table, int64_t& every) {
 void describeSteps(ParameterTable& table, Parameters& result) {
   table.word("optimizer", result.optimizer, {{"adamw", OptimizerKind::AdamW}, {"sgd", OptimizerKind::Sgd}});
   table.number("learning_rate", result.learning_rate, 0, 100);
-  using Kind = optim::WarmupSchedule::Kind;
+  using Kind = optimizer::WarmupSchedule::Kind;
   table.word(
       "schedule", result.schedule,
       {{"cosine", Kind::Cosine}, {"constant", Kind::Constant}, {"linear", Kind::Linear}, {"wsd", Kind::StableDecay}});

@@ -14,7 +14,7 @@
 #include "runtime/data/text/dataset.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/dpo.h"
-#include "runtime/worker/optim/optimizer.h"
+#include "runtime/worker/model/optimizer.h"
 #include "runtime/worker/workload/workload.h"
 
 namespace expc::workload::llm {
@@ -67,7 +67,7 @@ struct Parameters {
   OptimizerKind optimizer = OptimizerKind::AdamW;
   double learning_rate = 3e-4;
   // For quality trials: the schedule of the rate, and where it ends.
-  optim::WarmupSchedule::Kind schedule = optim::WarmupSchedule::Kind::Cosine;
+  optimizer::WarmupSchedule::Kind schedule = optimizer::WarmupSchedule::Kind::Cosine;
   int64_t warmup_steps = 100;
   double warmup_share = 0;   // of all steps; 0: warmup_steps counts
   double rate_floor = 0;     // the last rate, as a share of the highest

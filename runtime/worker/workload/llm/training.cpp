@@ -140,26 +140,26 @@ void Training::buildOptimizer(const Settings& settings) {
   std::optional<llama::Together> together;
   if (decoder_->options().sharding) together = llama::Together{&context_.communicator, decoder_->trainsParts()};
   // Timed trials keep the rate, so that their steps are alike.
-  std::optional<optim::WarmupSchedule> schedule;
+  std::optional<optimizer::WarmupSchedule> schedule;
   if (settings.epochs > 0) schedule = this->schedule(stepsOf(settings.epochs));
-  const optim::Undecayed undecayed = parameters_.norms_decay ? optim::Undecayed() : decoder_->norms();
+  const optimizer::Undecayed undecayed = parameters_.norms_decay ? optimizer::Undecayed() : decoder_->norms();
   auto optimizer = parameters_.optimizer == OptimizerKind::AdamW
-                       ? optim::makeAdam(weights, {.learning_rate = parameters_.learning_rate,
-                                                   .beta1 = parameters_.beta1,
-                                                   .beta2 = parameters_.beta2,
-                                                   .epsilon = parameters_.epsilon,
-                                                   .weight_decay = parameters_.weight_decay,
-                                                   .decoupled = true,
-                                                   .undecayed = undecayed})
-                       : optim::makeSgd(weights, {.learning_rate = parameters_.learning_rate,
-                                                  .weight_decay = parameters_.weight_decay,
-                                                  .undecayed = undecayed});
+                       ? optimizer::makeAdam(weights, {.learning_rate = parameters_.learning_rate,
+                                                       .beta1 = parameters_.beta1,
+                                                       .beta2 = parameters_.beta2,
+                                                       .epsilon = parameters_.epsilon,
+                                                       .weight_decay = parameters_.weight_decay,
+                                                       .decoupled = true,
+                                                       .undecayed = undecayed})
+                       : optimizer::makeSgd(weights, {.learning_rate = parameters_.learning_rate,
+                                                      .weight_decay = parameters_.weight_decay,
+                                                      .undecayed = undecayed});
   steps_.emplace(std::move(optimizer), std::move(weights), schedule, parameters_.clip_norm, together);
 }
 
-optim::WarmupSchedule Training::schedule(int64_t steps) {
+optimizer::WarmupSchedule Training::schedule(int64_t steps) {
   const auto share = [steps](double of) { return static_cast<int64_t>(std::ceil(of * static_cast<double>(steps))); };
-  const optim::WarmupSchedule result{
+  const optimizer::WarmupSchedule result{
       .base = parameters_.learning_rate,
       .warmup_steps = parameters_.warmup_share > 0 ? share(parameters_.warmup_share) : parameters_.warmup_steps,
       .total_steps = steps,

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/data/io/safetensors.h"
+#include "runtime/data/model/safetensors.h"
 #include "runtime/data/text/batches.h"
 #include "runtime/data/text/questions.h"
 #include "runtime/worker/comm/data_parallel.h"
@@ -105,7 +105,7 @@ class Training : public workload::Training {
   void beginTimed() override { work_ = {}; }
   std::vector<profile::Measure> measure(const Clocked& clocked, int64_t steps) override;
   Snapshot snapshot() override;
-  llvm::Error restore(const io::SafeTensors& model, const io::SafeTensors& rest, const Done& done) override;
+  llvm::Error restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) override;
   llvm::json::Object counts() const override;
   llvm::Expected<QualityResult> judge(Course& course) override;
   llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
@@ -120,7 +120,7 @@ class Training : public workload::Training {
   /// Without epochs in the settings the rate is constant.
   void buildOptimizer(const Settings& settings);
   /// The rate of each step of a quality trial. Notes what the number of steps makes of it.
-  optim::WarmupSchedule schedule(int64_t steps);
+  optimizer::WarmupSchedule schedule(int64_t steps);
   /// Computes by a model the reference for all pairs that so many steps and the evaluation will see.
   llvm::Error prepareReferences(llama::Decoder& model, int64_t steps);
   /// Computes the reference by another model, which must have as many tokens and is in memory only while it does.
