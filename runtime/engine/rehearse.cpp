@@ -192,9 +192,6 @@ class Rehearser {
     return "";
   }
 
-  /// The memory of each process. Data that one holds, or makes up, must not take all of this machine's.
-  uint64_t memoryShare(uint64_t processes) const { return setup_.machine.memory_bytes / 5 * 4 / processes; }
-
   /// A timed trial of a few steps, with the seed of the first block and the first set of devices.
   launch::TrialRequest request(const plan::Point& point) const {
     constexpr plan::TrialKind kind = plan::TrialKind::Timed;
@@ -202,13 +199,14 @@ class Rehearser {
         requestFor(setup_, point, point.id, kind, blockSeed(setup_.plan.design.seed, setup_.plan.study, kind, 0));
     protocol::TrialSpec& spec = request.spec;
     spec.rehearsal = true;
-    spec.memory_limit = memoryShare(1);
+    // The limit of all processes together: data that they hold, or make up, must not take all of this machine's memory.
+    spec.memory_limit = setup_.machine.memory_bytes / 5 * 4;
+    request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
     if (setup_.workloadOf(point).command) return request;
     spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
-    placeRanks(request, {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}},
+    placeRanks(request, partsOf(setup_, setup_.lane(0), {}, point),
                setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
-    spec.memory_limit = memoryShare(spec.world_size);
-    request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
+    spec.memory_limit /= spec.world_size;
     request.timeout_seconds = options_.timeout_seconds.value_or(judge::kDefaultTimeoutSeconds);
     return request;
   }
