@@ -265,7 +265,7 @@ std::string changes(const std::map<std::string, std::string>& then, const std::m
   return llvm::join(texts, ", ");
 }
 
-std::string otherPoint(const plan::Plan& then, const plan::Point& was, const plan::Plan& now) {
+std::string otherPoint(const plan::Plan& then, const plan::Point& was, const plan::Plan& now, const plan::Point* is) {
   using Names = std::map<std::string, std::string>;
   const auto factors = [](const plan::Plan& plan) {
     Names names;
@@ -285,11 +285,8 @@ std::string otherPoint(const plan::Plan& then, const plan::Point& was, const pla
       of["service " + service.name] = llvm::join(service.command.arguments, " ");
     return of;
   };
-  if (factors(then) != factors(now)) return changes(factors(then), factors(now), false);
-  const auto is =
-      std::ranges::find(now.points, then.label(was), [&](const plan::Point& point) { return now.label(point); });
-  if (is == now.points.end()) return "";
-  return changes(parts(then, was), parts(now, *is), true);
+  if (const Names had = factors(then), has = factors(now); had != has) return changes(had, has, false);
+  return is ? changes(parts(then, was), parts(now, *is), true) : "";
 }
 
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
