@@ -312,7 +312,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   index_.add(trial);
   scheduler_.ended(flight.lane, trial);
   // A place that has no result is tried again, in this block or in another one, so the forecast still expects it.
-  if (hasResult(trial.status)) forecast_.placeOver(kind), ++done_;
+  if (store::hasResult(trial.status)) forecast_.placeOver(kind), ++done_;
   outcome_.add(trial.status);
   env_.listener.trialEnded(noteOf(flight), trial.status, trial.seconds, told);
   const judge::PlaceOutcomes& place = index_.of(kind, trial.place());
@@ -423,7 +423,7 @@ TrialNote Campaign::noteOf(const Flight& flight) const {
   note.point_label = plan_.label(*flight.point);
   if (!trial.place().control.empty()) note.point_label += " (control " + trial.place().control + ")";
   note.kind = trial.key->kind;
-  const bool over = hasResult(trial.status);
+  const bool over = store::hasResult(trial.status);
   forecast_.fill(note, done_ - over, over);
   return note;
 }

@@ -262,7 +262,6 @@ void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Tria
   State& own = state(kind);
   PlaceOutcomes& place = own.places[number];
   const double least = leastLimit(kind, number);
-  own.timed_out = own.timed_out || trial.status == TrialStatus::Timeout;
   noteGiven(place, trial);
   if (trial.status == TrialStatus::Valid) noteValid(kind, number, trial);
   if (least != leastLimit(kind, number)) settleTimeouts(kind, number);
@@ -291,7 +290,8 @@ void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial&
   own.within[point] =
       std::max(own.within[point], trial.limit > 0 ? std::min(trial.seconds, trial.limit) : trial.seconds);
   const bool moved = least != leastLimit(kind, number), moved_others = least_of_others != others();
-  for (unsigned other = 0; own.timed_out && (moved || moved_others) && other < places_.size(); ++other)
+  // Where no trial timed out, no limit that moves matters.
+  for (unsigned other = 0; own.timeouts > 0 && (moved || moved_others) && other < places_.size(); ++other)
     if (moved_others || places_[other].unit == point) settleTimeouts(kind, other);
 }
 

@@ -263,23 +263,13 @@ Remaining remaining(const Index& index, plan::TrialKind kind) {
   const Deficits wanting = wanted(index, *design, progressOf(index, kind));
   for (unsigned number = 0; number < wanting.size(); ++number) {
     left.blocks = std::max(left.blocks, wanting[number]);
-    if (index.starts(number) == number) left.trials += wanting[number];
+    if (index.starts(number) != number) continue;
+    const unsigned ended = index.of(kind, number).ended;
+    left.trials += wanting[number];
+    left.stored += ended;
+    if (!adapts(*design)) left.again += std::min(wanting[number], shortOf(ended + wanting[number], design->repeat));
   }
   return left;
-}
-
-Stored storedTrials(const Index& index) {
-  Stored stored;
-  for (const plan::KindDesign& design : index.plan().design.kinds) {
-    const Deficits wanting = wanted(index, design, progressOf(index, design.kind));
-    for (unsigned number = 0; number < wanting.size(); ++number) {
-      if (index.starts(number) != number) continue;
-      const unsigned ended = index.of(design.kind, number).ended;
-      stored.trials += ended;
-      if (!adapts(design)) stored.again += std::min(wanting[number], shortOf(ended + wanting[number], design.repeat));
-    }
-  }
-  return stored;
 }
 
 unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design) {

@@ -104,9 +104,7 @@ std::string progressText(const plan::Plan& plan, const store::Results& results, 
   std::vector<std::string> kinds;
   for (const plan::KindDesign& design : plan.design.kinds) {
     const auto done = std::ranges::count_if(results.trials, [&](const store::Trial& trial) {
-      return trial.key->kind == design.kind &&
-             (trial.status == store::TrialStatus::Valid || trial.status == store::TrialStatus::Timeout ||
-              trial.status == store::TrialStatus::Infeasible);
+      return trial.key->kind == design.kind && store::hasResult(trial.status);
     });
     const uint64_t left = judge::remaining(index, design.kind).trials;
     kinds.push_back(fmt::format("{} of {} {} trials", done, done + left, toString(design.kind)));

@@ -154,12 +154,15 @@ struct PlanReport {
   std::string storedText() const {
     if (!extras.counted || extras.counted->trials.empty()) return "";
     const judge::Index index(plan, *extras.counted, judge::Index::Keep::ForRun);
-    uint64_t left = 0;
-    for (const plan::KindDesign& kind : plan.design.kinds) left += judge::remaining(index, kind.kind).trials;
-    const judge::Stored stored = judge::storedTrials(index);
-    const std::string again =
-        stored.again ? fmt::format(" ({} again, for whole pairs)", counted(stored.again, "trial")) : "";
-    return fmt::format(": {} stored, {} to run{}", stored.trials, left, again);
+    judge::Remaining all;
+    for (const plan::KindDesign& kind : plan.design.kinds) {
+      const judge::Remaining own = judge::remaining(index, kind.kind);
+      all.trials += own.trials;
+      all.again += own.again;
+      all.stored += own.stored;
+    }
+    const std::string again = all.again ? fmt::format(" ({} again, for whole pairs)", counted(all.again, "trial")) : "";
+    return fmt::format(": {} stored, {} to run{}", all.stored, all.trials, again);
   }
 
   /// Returns the forecast with its source, and the budget.

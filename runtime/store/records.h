@@ -38,6 +38,10 @@ inline constexpr base::Word<TrialStatus> kStatuses[] = {
     {"infeasible", TrialStatus::Infeasible}, {"interrupted", TrialStatus::Interrupted},
     {"invalid", TrialStatus::Invalid}};
 inline std::string_view toString(TrialStatus status) { return base::wordOf(kStatuses, status); }
+/// Whether a trial that ended so is not repeated in its block: timeouts and lack of memory are results.
+inline bool hasResult(TrialStatus status) {
+  return status == TrialStatus::Valid || status == TrialStatus::Timeout || status == TrialStatus::Infeasible;
+}
 
 /// Begins the environment class of null cards (nullgpu/), which compute nothing. It is their only mark: no class of
 /// a real card begins with it, so trials of the two are never paired.
