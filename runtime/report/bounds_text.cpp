@@ -61,14 +61,6 @@ base::Bounds boundsOf(const plan::Bound& bound) {
   return bounds;
 }
 
-std::string_view extreme(const plan::Bound& bound, bool breaks) {
-  static constexpr base::Word<Relation> kExtremes[] = {
-      {"lowest", Relation::GreaterEqual}, {"lowest", Relation::Greater}, {"highest", Relation::LessEqual},
-      {"highest", Relation::Less},        {"farthest", Relation::Equal}, {"closest to a limit:", Relation::Within}};
-  return breaks && bound.relation == Relation::Within ? "farthest"
-                                                      : std::string_view(base::wordOf(kExtremes, bound.relation));
-}
-
 std::string referenceOf(const plan::Criterion& criterion) {
   const auto [_, reference] = llvm::StringRef(criterion.text).split(" like ");
   return reference.empty() ? "the published values" : reference.split(' ').first.str();

@@ -168,15 +168,12 @@ class Clause {
     const std::string place = placeText(/*arms_named=*/false);
     if (isFound() || (of_.result.verdict == Verdict::Fail && !single)) return sentence(details);
     if (of_.result.verdict == Verdict::Fail || of_.result.verdict == Verdict::Pass) {
-      const bool several = all_.size() > 1 || single;
-      const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
-      const std::string what = !several ? "Estimate"
-                               : exists
-                                   ? "Best"
-                                   : llvm::StringRef(CellChoice(of_.plan, criterion(), of_.result.cells)
-                                                         .extremeOf(told_->cell, of_.result.verdict == Verdict::Fail))
-                                         .rtrim(':')
-                                         .str();
+      llvm::StringRef what = "Estimate";
+      if (all_.size() > 1 || single) {
+        const CellChoice choice(of_.plan, criterion(), of_.result.cells);
+        what = choice.forall() ? choice.extremeOf(told_->cell, of_.result.verdict == Verdict::Fail) : "Best";
+        what.consume_back(":");
+      }
       return sentence(fmt::format("{}{}: {}{}", what, place, shownText(), details.empty() ? "" : " (" + details + ")"));
     }
     const judge::CellEstimate& cell = of_.result.cells[told_->cell];
