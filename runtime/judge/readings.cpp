@@ -107,7 +107,7 @@ Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store
                               [&](const plan::MetricTerm& part) { return readMetric(plan, point, trial, part.metric); },
                               point ? &point->parameters : nullptr));
   if (const auto* series = base::entryOf(trial.series, metric); series && !series->empty())
-    return readingOf(declared, metric, series->back(), &*series);
+    return readingOf(declared, metric, series->back(), series);
   if (const auto* value = base::entryOf(trial.metrics, metric); value && !isUncounted(plan, declared, *value))
     return readingOf(declared, metric, *value);
   return {std::nullopt, {}, because({.code = Reason::NotInTrials, .name = metric})};

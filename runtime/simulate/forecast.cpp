@@ -323,8 +323,8 @@ class Forecast {
     return enough;
   }
 
-  /// Simulates studies of `values` values until `goes_on` returns false. It gets the shares of verdicts and the number
-  /// of studies after each one. The levels are those of the look that this would be.
+  /// Simulates studies of `values` values until `goes_on` returns false. It gets the numbers of verdicts and of studies
+  /// after each one. The levels are those of the look that this would be.
   void eachStudy(unsigned values, llvm::function_ref<bool(const Share&, size_t studies)> goes_on) const {
     MeasuredCriterion future = measured_;
     if (measured_.standing.history.planned > 0) {

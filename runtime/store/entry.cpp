@@ -139,7 +139,7 @@ void describeOutcome(JsonRecord& io, Outcome& outcome) {
   } else if (const auto kind = base::valueOf(kOutcomes, *text)) {
     outcome.kind = *kind;
   } else {
-    io.fail("outcome", fmt::format("'{}' is unknown to this expc", text->str()));
+    io.fail("outcome", fmt::format("'{}' is unknown to this expc", *text));
   }
 }
 
