@@ -131,7 +131,7 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
       all.push_back(
           base::record("side", sides[i].name, "verdict", claim.verdict(i), "why", why, "look", look, "cells", cells));
     }
-    section.json.push_back(base::record("name", claim.criterion.name, "text", claim.criterion.text, "became",
+    section.json.push_back(base::record(EXPC_NAMED(claim.criterion, name, text), "became",
                                         std::string(fateWord(claim.fate())), "changed", claim.changed(), "lost",
                                         claim.lost(), "sides", all));
   }

@@ -590,6 +590,9 @@ inline constexpr base::Word<Take> kTake[] = {
 
 }  // namespace words
 
+constexpr auto& wordsOf(TrialKind) { return words::kKind; }
+constexpr auto& wordsOf(Restart) { return words::kRestart; }
+constexpr auto& wordsOf(Table::Shows) { return words::kShows; }
 std::string_view toString(TrialKind kind);
 /// A bound as it is written: ">= 1.2x".
 std::string relationText(Relation relation, const std::string& end);

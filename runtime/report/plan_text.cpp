@@ -437,8 +437,7 @@ std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
     std::optional<std::string> baseline;
     if (factor.baseline) baseline = factor.levels[*factor.baseline].label;
     const size_t levels = factor.levels.size();
-    factors.push_back(
-        base::record("name", factor.name, "levels", levels, "declared", factor.declared, "baseline", baseline));
+    factors.push_back(base::record(EXPC_NAMED(factor, name, declared), "levels", levels, "baseline", baseline));
     factor.levels.clear();
     factor.baseline.reset();
   }
@@ -452,8 +451,7 @@ std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
   for (size_t i = 0; i < head.criteria.size(); ++i) {
     const plan::Criterion& criterion = head.criteria[i];
     const uint64_t cells = counts.criterion_cells[i] + counts.criterion_unfit[i];
-    criteria.push_back(base::record("name", criterion.name, "text", criterion.text, "domain", criterion.domain, "cells",
-                                    cells, "not_asked", criterion.not_asked));
+    criteria.push_back(base::record(EXPC_NAMED(criterion, name, text, domain, not_asked), "cells", cells));
   }
   header["criteria"] = std::move(criteria);
   return base::canonicalJson(std::move(header));

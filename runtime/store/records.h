@@ -135,14 +135,8 @@ struct TrialStart {
 
   /// For base::JsonRecord: the members that a journal's entry holds as they are.
   void describe(auto& io) {
-    io.field("trial", id);
-    io.field("run", run);
-    io.field("session", session);
-    io.field("block", block);
-    io.field("position", position);
-    io.field("attempt", attempt);
-    io.field("limit", limit);
-    io.field("started", started);
+    io.required("trial", id, "run", run, "session", session, "block", block, "position", position, "attempt", attempt,
+                "limit", limit, "started", started);
   }
 };
 
@@ -206,8 +200,7 @@ struct TrialResult : TrialValues {
 
   void describe(auto& io) {
     io.field("seconds", seconds);
-    io.optional("reason", reason);
-    io.optional("log", log_tail);
+    io.optional("reason", reason, "log", log_tail);
     if (io.has("notes", !notes.empty())) plan::describeNotes(io, "notes", notes);
     TrialValues::describe(io);
   }

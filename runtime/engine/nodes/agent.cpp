@@ -320,30 +320,18 @@ std::vector<Object> Lines::receive(size_t longest) {
 }
 
 void describe(base::JsonRecord& io, Introduction& node) {
-  io.field("name", node.name);
-  io.field("address", node.address);
-  io.field("interface", node.interface);
-  io.object("machine", node.machine, base::kDescribed);
+  io.required(EXPC_NAMED(node, name, address, interface, machine));
 }
 
 void describe(base::JsonRecord& io, CopyTask& task) {
-  io.list("copies", task.copies, [](base::JsonRecord& one, inputs::ScratchCopy& copy) {
-    one.field("from", copy.from);
-    one.field("to", copy.to);
-    one.field("digest", copy.digest);
-  });
+  io.list("copies", task.copies,
+          [](base::JsonRecord& one, inputs::ScratchCopy& copy) { one.required(EXPC_NAMED(copy, from, to, digest)); });
 }
 
 void describe(base::JsonRecord& io, AgentTask& task) {
-  io.field("built_in", task.workers.built_in);
-  io.field("command", task.workers.command);
-  io.field("environment", task.workers.environment);
-  io.field("log", task.workers.log);
-  io.field("nvml", task.workers.nvml);
+  io.required(EXPC_NAMED(task.workers, built_in, command, environment, log, nvml));
   io.field("lanes", task.lanes, 1, launch::kMostRanks);
-  io.field("devices", task.devices);
-  io.field("locks", task.locks);
-  io.field("owner", task.owner);
+  io.required(EXPC_NAMED(task, devices, locks, owner));
 }
 
 void runAgent() {
