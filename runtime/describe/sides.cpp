@@ -17,7 +17,7 @@ namespace {
 
 /// The terms that the cell subtracts; empty for a cell that is no difference.
 std::vector<plan::TermPtr> differenceOf(const plan::Cell& cell) {
-  const auto* operation = std::get_if<plan::OperationTerm>(&cell.term->node);
+  const auto* operation = cell.term->as<plan::OperationTerm>();
   if (!operation || operation->op != plan::OperationTerm::Op::Difference) return {};
   return operation->operands;
 }

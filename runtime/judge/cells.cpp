@@ -50,11 +50,11 @@ bool isTimed(const plan::Metric& metric) { return metric.unit == "s" || metric.u
 
 /// The range of a cell of one metric, or of an average or sum of some; everything for other cells.
 Range rangeOf(const Evidence& evidence, const plan::Cell& cell) {
-  const auto* sum = std::get_if<plan::AggregateTerm>(&cell.term->node);
+  const auto* sum = cell.term->as<plan::AggregateTerm>();
   Range range{-INFINITY, INFINITY};
-  if (const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node)) return evidence.of(term->metric).range;
+  if (const auto* term = cell.term->as<plan::MetricTerm>()) return evidence.of(term->metric).range;
   if (sum && std::ranges::all_of(sum->parts, [&](const plan::TermPtr& part) {
-        const auto* term = std::get_if<plan::MetricTerm>(&part->node);
+        const auto* term = part->as<plan::MetricTerm>();
         return term && evidence.of(term->metric).range.low >= 0;
       }))
     range.low = 0;
@@ -71,7 +71,7 @@ struct ClockStep {
 size_t addedIn(const plan::Cell& cell) {
   size_t most = 1;
   forEachTerm(*cell.term, [&](const plan::Term& term) {
-    const auto* aggregate = std::get_if<plan::AggregateTerm>(&term.node);
+    const auto* aggregate = term.as<plan::AggregateTerm>();
     if (aggregate && aggregate->function == plan::AggregateTerm::Function::Sum)
       most = std::max(most, aggregate->parts.size());
   });
@@ -287,7 +287,7 @@ double Evidence::correlation(const plan::Cell& cell) const {
   const auto subjectOf = [&](const plan::Cell& one) {
     std::string subject = std::to_string(int(one.estimator)) + plan::subjectOf(index.plan(), one);
     forEachTerm(*one.term, [&](const plan::Term& part) {
-      if (const auto* aggregate = std::get_if<plan::AggregateTerm>(&part.node))
+      if (const auto* aggregate = part.as<plan::AggregateTerm>())
         subject += ":" + std::to_string(int(aggregate->function));
     });
     return subject;

@@ -297,13 +297,13 @@ std::string toString(const Reduction& reduction) {
 
 void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit) {
   visit(term);
-  if (const auto* operation = std::get_if<OperationTerm>(&term.node))
+  if (const auto* operation = term.as<OperationTerm>())
     for (const TermPtr& operand : operation->operands) forEachTerm(*operand, visit);
-  else if (const auto* scale = std::get_if<ScaleTerm>(&term.node))
+  else if (const auto* scale = term.as<ScaleTerm>())
     forEachTerm(*scale->term, visit);
-  else if (const auto* absent = std::get_if<AbsentTerm>(&term.node))
+  else if (const auto* absent = term.as<AbsentTerm>())
     forEachTerm(*absent->term, visit);
-  else if (const auto* aggregate = std::get_if<AggregateTerm>(&term.node))
+  else if (const auto* aggregate = term.as<AggregateTerm>())
     for (const std::vector<TermPtr>* inner : {&aggregate->parts, &aggregate->weights})
       for (const TermPtr& one : *inner) forEachTerm(*one, visit);
 }
@@ -312,8 +312,7 @@ bool isPaired(const Cell& cell) {
   if (cell.points.size() < 2 || !cell.term) return cell.points.size() > 1;
   bool compares = false;
   forEachTerm(*cell.term, [&](const Term& one) {
-    compares |= !std::holds_alternative<AggregateTerm>(one.node) && !std::holds_alternative<MetricTerm>(one.node) &&
-                !std::holds_alternative<ConstantTerm>(one.node);
+    compares |= !one.as<AggregateTerm>() && !one.as<MetricTerm>() && !one.as<ConstantTerm>();
   });
   return compares;
 }
@@ -321,10 +320,10 @@ bool isPaired(const Cell& cell) {
 std::vector<MetricTerm> metricTerms(const Term& term) {
   std::vector<MetricTerm> found;
   forEachTerm(term, [&](const Term& one) {
-    if (const auto* metric = std::get_if<MetricTerm>(&one.node)) found.push_back(*metric);
-    if (const auto* first = std::get_if<FirstTerm>(&one.node)) found.push_back(first->series);
-    if (const auto* reduced = std::get_if<ReduceTerm>(&one.node)) found.push_back(reduced->series);
-    if (const auto* gap = std::get_if<GapTerm>(&one.node)) found.insert(found.end(), {gap->treated, gap->baseline});
+    if (const auto* metric = one.as<MetricTerm>()) found.push_back(*metric);
+    if (const auto* first = one.as<FirstTerm>()) found.push_back(first->series);
+    if (const auto* reduced = one.as<ReduceTerm>()) found.push_back(reduced->series);
+    if (const auto* gap = one.as<GapTerm>()) found.insert(found.end(), {gap->treated, gap->baseline});
   });
   return found;
 }

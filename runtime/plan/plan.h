@@ -203,6 +203,12 @@ struct Term {
   std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm, AggregateTerm, ParameterTerm,
                ReduceTerm, AbsentTerm>
       node;
+
+  /// The node if it is of that type, else null.
+  template <typename Node>
+  const Node* as() const {
+    return std::get_if<Node>(&node);
+  }
 };
 template <typename Node>
 TermPtr termOf(Node node) {

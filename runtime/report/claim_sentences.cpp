@@ -195,7 +195,7 @@ class Clause {
   const plan::Bound& bound() const { return one_ ? plan::boundOf(criterion(), *one_) : criterion().bound; }
 
   /// The metric that a term is, or null.
-  static const plan::MetricTerm* readBy(const plan::Term& term) { return std::get_if<plan::MetricTerm>(&term.node); }
+  static const plan::MetricTerm* readBy(const plan::Term& term) { return term.as<plan::MetricTerm>(); }
 
   Form formOf() const {
     if (criterion().infeasible) return Form::Memory;
@@ -203,16 +203,15 @@ class Clause {
     const plan::Cell& cell = criterion().cells[0];
     if (cell.bound) return Form::Agrees;
     const plan::Term& term = *cell.term;
-    if (std::holds_alternative<plan::GapTerm>(term.node)) return Form::Curves;
-    if (std::holds_alternative<plan::FirstTerm>(term.node))
+    if (term.as<plan::GapTerm>()) return Form::Curves;
+    if (term.as<plan::FirstTerm>())
       return criterion().bound.relation == Relation::LessEqual ? Form::Reaches : Form::Other;
     if (const plan::MetricTerm* read = readBy(term)) {
       const plan::Metric* metric = of_.plan.findMetric(read->metric);
       return criterion().confidence && !(metric && metric->exact) ? Form::Level : Form::EveryRun;
     }
-    if (std::holds_alternative<plan::ScaleTerm>(term.node) && criterion().unit == "x" && cell.points.size() == 2)
-      return Form::Scaling;
-    const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
+    if (term.as<plan::ScaleTerm>() && criterion().unit == "x" && cell.points.size() == 2) return Form::Scaling;
+    const auto* operation = term.as<plan::OperationTerm>();
     if (!operation || operation->operands.size() != 2 || cell.points.size() != 2) return Form::Other;
     const plan::MetricTerm *left = readBy(*operation->operands[0]), *right = readBy(*operation->operands[1]);
     if (!left || !right || left->metric != right->metric) return Form::Other;
@@ -229,7 +228,7 @@ class Clause {
   /// Whether the ratio is the baseline's value over that of the treated level: of a metric other than time the sentence
   /// then has them the other way round.
   bool isTurned(const plan::Cell& cell) const {
-    const auto* operation = std::get_if<plan::OperationTerm>(&cell.term->node);
+    const auto* operation = cell.term->as<plan::OperationTerm>();
     return form_ == Form::Times && operation && readBy(*operation->operands[0])->place != cell.points[0];
   }
 
@@ -277,7 +276,7 @@ class Clause {
   std::string subject() const {
     const plan::Term* term = criterion().cells.empty() ? nullptr : criterion().cells[0].term.get();
     if (term && form_ != Form::Other && form_ != Form::Agrees && form_ != Form::Scaling) {
-      if (const auto* first = std::get_if<plan::FirstTerm>(&term->node))
+      if (const auto* first = term->as<plan::FirstTerm>())
         return first->series.metric + " reaches " + endText(first->bound);
       if (const std::vector<plan::MetricTerm> read = plan::metricTerms(*term); !read.empty()) return read[0].metric;
     }
@@ -480,7 +479,7 @@ class Clause {
     const plan::Metric& metric = *of_.plan.findMetric(subject());
     const std::string text = metric.name + " " + changeText(*arms, metric.unit, metric.dimension);
     const std::optional<double>& estimate = of_.result.cells[told_->cell].estimate;
-    const auto* ratio = std::get_if<plan::OperationTerm>(&one_->term->node);
+    const auto* ratio = one_->term->as<plan::OperationTerm>();
     const bool treated_first = readBy(*ratio->operands[0])->place == one_->points[0];
     const double quotient = treated_first ? arms->second / arms->first : arms->first / arms->second;
     if (!estimate || !std::isfinite(quotient) || std::abs(quotient - *estimate) <= kAlike * std::abs(*estimate))

@@ -35,10 +35,10 @@ using plan::Relation;
 
 /// Whether a term is the place at which a series reaches a bound (`epochs_to`), directly or by the name of a metric.
 bool isFirst(const plan::Plan& plan, const plan::Term& term) {
-  const auto* read = std::get_if<plan::MetricTerm>(&term.node);
+  const auto* read = term.as<plan::MetricTerm>();
   const plan::Metric* metric = read ? plan.findMetric(read->metric) : nullptr;
   if (metric && metric->derived) return isFirst(plan, *metric->derived);
-  return std::holds_alternative<plan::FirstTerm>(term.node);
+  return term.as<plan::FirstTerm>();
 }
 
 std::string cellCount(size_t count) { return counted(count, "configuration"); }

@@ -63,7 +63,7 @@ bool isProduct(const plan::Plan& plan, const plan::Term& term) {
 
 /// Whether the cell can have the value: a share that is measured lies between 0 and 1.
 bool isPossible(const plan::Plan& plan, const plan::Cell& cell, double value) {
-  const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node);
+  const auto* term = cell.term->as<plan::MetricTerm>();
   const plan::Metric* metric = term ? plan.findMetric(term->metric) : nullptr;
   return !metric || metric->derived || metric->dimension != "share" || (0 <= value && value <= 1);
 }

@@ -67,7 +67,7 @@ bool multiplies(const plan::Plan& plan, const Model& model, const plan::Term& te
 /// The step in which values of the cell can be read, if it is a metric of one point. Differences and ratios have a
 /// finer grid: 0.
 double stepOf(const Model& model, const plan::Cell& cell) {
-  const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node);
+  const auto* term = cell.term->as<plan::MetricTerm>();
   const MetricModel* metric = term ? base::named(model.metrics, term->metric) : nullptr;
   return metric ? metric->resolution.step() : 0;
 }
