@@ -50,15 +50,10 @@ plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::M
 /// term, and the metrics' sizes need not be known.
 bool isProduct(const plan::Plan& plan, const plan::Term& term) {
   using Op = plan::OperationTerm::Op;
-  bool product = true;
-  plan::forEachTerm(term, [&](const plan::Term& one) {
-    const auto* metric = std::get_if<plan::MetricTerm>(&one.node);
-    const plan::Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
-    if (declared && declared->derived) product &= isProduct(plan, *declared->derived);
-    if (const auto* operation = std::get_if<plan::OperationTerm>(&one.node))
-      product &= operation->op == Op::Product || operation->op == Op::Quotient || operation->op == Op::Ratio;
+  return !anyPart(plan, term, [](const plan::Term& one) {
+    const auto* operation = one.as<plan::OperationTerm>();
+    return operation && operation->op != Op::Product && operation->op != Op::Quotient && operation->op != Op::Ratio;
   });
-  return product;
 }
 
 /// Whether the cell can have the value: a share that is measured lies between 0 and 1.

@@ -28,18 +28,10 @@ using judge::Verdict;
 /// numbers that differ.
 constexpr int64_t kBlocksOfKind = int64_t(1) << 32;
 
-/// Whether the term, or a derived metric in it, reads a series as it goes (epochs_to, max_gap, p99). Only last values
-/// are drawn, so it cannot be simulated.
-bool readsCourse(const plan::Plan& plan, const plan::Term& term) {
-  bool reads = false;
-  plan::forEachTerm(term, [&](const plan::Term& one) {
-    const auto* metric = std::get_if<plan::MetricTerm>(&one.node);
-    const plan::Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
-    reads |= std::holds_alternative<plan::FirstTerm>(one.node) || std::holds_alternative<plan::GapTerm>(one.node) ||
-             std::holds_alternative<plan::ReduceTerm>(one.node) ||
-             (declared && declared->derived && readsCourse(plan, *declared->derived));
-  });
-  return reads;
+/// Whether the term reads a series as it goes (epochs_to, max_gap, p99). Only last values are drawn, so it cannot be
+/// simulated.
+bool readsCourse(const plan::Term& term) {
+  return term.as<plan::FirstTerm>() || term.as<plan::GapTerm>() || term.as<plan::ReduceTerm>();
 }
 
 /// How far an interval reaches on its wider side, as a share of the estimate or in its unit. Three cases have no
@@ -93,13 +85,23 @@ bool isUnfinished(const judge::MeasuredCriterion& measured) {
 
 }  // namespace
 
+bool anyPart(const plan::Plan& plan, const plan::Term& term, llvm::function_ref<bool(const plan::Term&)> holds) {
+  bool any = false;
+  plan::forEachTerm(term, [&](const plan::Term& one) {
+    const auto* metric = one.as<plan::MetricTerm>();
+    const plan::Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
+    any |= holds(one) || (declared && declared->derived && anyPart(plan, *declared->derived, holds));
+  });
+  return any;
+}
+
 plan::Why whyNotSimulated(const plan::Plan& plan, const plan::Criterion& criterion) {
   using plan::Reason;
   if (criterion.not_asked || criterion.cells.empty()) return plan::because({Reason::NotOfThesePoints});
   if (std::ranges::all_of(criterion.cells, [&](const plan::Cell& cell) { return isSeen(criterion, cell); }))
     return plan::because({Reason::NoMatterOfNoise});
   for (const plan::Cell& cell : criterion.cells)
-    if (readsCourse(plan, *cell.term)) return plan::because({Reason::ReadsCourse});
+    if (anyPart(plan, *cell.term, readsCourse)) return plan::because({Reason::ReadsCourse});
   return nullptr;
 }
 
