@@ -247,9 +247,7 @@ llvm::Expected<std::map<unsigned, unsigned>> placeOf(const plan::Plan& plan, Str
     const auto [name, label] = part.split('=');
     auto factor = factorOf(plan, name);
     if (!factor) return factor.takeError();
-    auto level = levelOf(plan.factors[*factor], label.ltrim('='));
-    if (!level) return level.takeError();
-    levels[*factor] = *level;
+    if (auto error = levelOf(plan.factors[*factor], label.ltrim('=')).moveInto(levels[*factor])) return error;
   }
   return levels;
 }

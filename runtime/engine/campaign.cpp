@@ -93,9 +93,7 @@ llvm::Error Campaign::run() {
   // Sessions come first, because the run's record refers to one of them.
   for (unsigned lane = 0; lane < lanes_.size(); ++lane)
     if (auto error = openSession(lane)) return error;
-  auto run = env_.store.addRun(env_.record(lanes_.front().session));
-  if (!run) return run.takeError();
-  run_ = *run;
+  if (auto error = env_.store.addRun(env_.record(lanes_.front().session)).moveInto(run_)) return error;
   if (auto error = prepare()) {
     // An interrupt during the heat-up surfaces as an error of the launcher; it is a normal end of the run.
     if (!launch::Interrupts::requested()) return error;

@@ -124,18 +124,15 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   if (auto error = markInfeasible(setup, options.try_infeasible, listener)) return error;
   shareDevices(setup, listener);
   sayChoices(setup, listener);
-  auto environment = commandEnvironment(ownVariables(), options.pass_env);
-  if (!environment) return environment.takeError();
-  setup.command_environment = std::move(*environment);
+  if (auto error = commandEnvironment(ownVariables(), options.pass_env).moveInto(setup.command_environment))
+    return error;
   if (auto error = findWorkers(setup, options)) return error;
   findHeater(setup, options, listener);
   if (auto error = spreadOverNodes(setup, options, listener)) return error;
   // Processes are asked for the points that are left.
   if (!setup.plan.processes().empty()) setup.plan.indexPoints();
   if (auto error = inputs::checkDataExists(plan)) return error;
-  auto files = inputs::findCommandFiles(setup.plan, options.results);
-  if (!files) return files.takeError();
-  setup.command_files = std::move(*files);
+  if (auto error = inputs::findCommandFiles(setup.plan, options.results).moveInto(setup.command_files)) return error;
   if (setup.command)
     for (const std::string& line : notGivenLines(setup.command_environment, setup.command_files))
       listener.message(line);

@@ -111,9 +111,7 @@ llvm::Error digestPrepared(Setup& setup, const std::string& results, const store
       } else if (seen.insert(file).second) {
         // Points share folders; each file is read once.
         setup.files.watch(file, path);
-        auto digest = inputs::digestPath(path, tick);
-        if (!digest) return digest.takeError();
-        digests[file] = std::move(*digest);
+        if (auto error = inputs::digestPath(path, tick).moveInto(digests[file])) return error;
       }
     }
   }

@@ -62,9 +62,7 @@ class Rehearser {
   }
 
   llvm::Expected<RehearsalOutcome> run() {
-    auto known = rehearsal::read(options_.results, setup_.plan.study);
-    if (!known) return known.takeError();
-    known_ = std::move(*known);
+    if (auto error = rehearsal::read(options_.results, setup_.plan.study).moveInto(known_)) return error;
     outcome_.study.study = setup_.plan.study;
     std::set<std::string> started;  // a process that goes through levels by itself is launched once
     for (const plan::Point& point : setup_.plan.points) {
@@ -252,9 +250,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& op
   if (!std::getenv(kDrop)) setup.environment.push_back(fmt::format("{}={}", kDrop, kDropped));
   // The parameter `numa` changes times only, which a rehearsal does not measure.
   markUnavailable(setup, /*places=*/false);
-  auto environment = commandEnvironment(ownVariables(), {});
-  if (!environment) return environment.takeError();
-  setup.command_environment = std::move(*environment);
+  if (auto error = commandEnvironment(ownVariables(), {}).moveInto(setup.command_environment)) return error;
   for (const plan::Workload& workload : plan.workloads)
     if (auto error = findWorker(setup, options, workload)) return error;
   auto files = inputs::findCommandFiles(setup.plan, options.results);

@@ -294,9 +294,7 @@ llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& pla
   std::vector<CommandFiles> all(plan.workloads.size());
   for (unsigned i = 0; i < plan.workloads.size(); ++i) {
     if (!runs(plan, i)) continue;
-    auto files = Finder(plan, i, results).find();
-    if (!files) return files.takeError();
-    all[i] = std::move(*files);
+    if (auto error = Finder(plan, i, results).find().moveInto(all[i])) return error;
   }
   return all;
 }

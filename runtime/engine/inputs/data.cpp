@@ -138,9 +138,7 @@ llvm::Expected<std::string> digestPath(const std::string& path, const Tick& tick
 llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan, const Tick& tick) {
   std::map<std::string, std::string> digests;
   for (const std::string& path : plan.data_paths) {
-    auto digest = digestPath((fs::path(plan.root) / path).string(), tick);
-    if (!digest) return digest.takeError();
-    digests[path] = std::move(*digest);
+    if (auto error = digestPath((fs::path(plan.root) / path).string(), tick).moveInto(digests[path])) return error;
   }
   return digests;
 }

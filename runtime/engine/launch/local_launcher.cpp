@@ -184,9 +184,7 @@ class LocalLauncher final : public Launcher {
           server.path);
     }
     server.program = program;
-    auto process = WorkerServer::start(server.path, log_, environment_);
-    if (!process) return process.takeError();
-    server.process = std::move(*process);
+    if (auto error = WorkerServer::start(server.path, log_, environment_).moveInto(server.process)) return error;
     if (&server == &command_) waiting_.clear();  // waiting processes died with the former server
     server.started = true;
     server.death.clear();

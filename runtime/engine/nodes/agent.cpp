@@ -195,9 +195,7 @@ class Agent {
   llvm::Error begin(const Value& value) {
     auto task = base::readRecord<AgentTask>(value, "what the engine asks");
     if (!task) return task.takeError();
-    auto slots = machine::slots(machine_, task->devices);
-    if (!slots) return slots.takeError();
-    slots_ = std::move(*slots);
+    if (auto error = machine::slots(machine_, task->devices).moveInto(slots_)) return error;
     const auto say = [this](std::string text) { lines_.send(Object{{"say", std::move(text)}}); };
     std::vector<std::string> notes;
     auto leases = machine::DeviceLeases::take(slots_, task->locks, task->owner, notes);
@@ -206,9 +204,8 @@ class Agent {
     leases_ = std::move(*leases);
     // The engine's path of NVML need not exist here.
     if (!task->workers.nvml.empty()) task->workers.nvml = machine_.nvml_library;
-    auto launcher = launch::launcherHere(std::move(task->workers), say, clock_, task->lanes);
-    if (!launcher) return launcher.takeError();
-    launcher_ = std::move(*launcher);
+    if (auto error = launch::launcherHere(std::move(task->workers), say, clock_, task->lanes).moveInto(launcher_))
+      return error;
     lines_.send(Object{{"begun", true}});
     return llvm::Error::success();
   }

@@ -274,9 +274,9 @@ llvm::Error Nodes::meet() {
   if (!met) return met.takeError();
   std::set<std::string> names;
   for (const auto& [node, said] : llvm::zip(nodes_, *met)) {
-    auto here = base::readRecord<Introduction>(said, fmt::format("what node {} is", node.name));
-    if (!here) return here.takeError();
-    static_cast<Introduction&>(node) = std::move(*here);
+    if (auto error = base::readRecord<Introduction>(said, fmt::format("what node {} is", node.name))
+                         .moveInto(static_cast<Introduction&>(node)))
+      return error;
     // Two agents on one host are two nodes, so the second is called NAME#2.
     const std::string name = node.name;
     for (unsigned number = 2; !names.insert(node.name).second; ++number) node.name = fmt::format("{}#{}", name, number);
