@@ -1,5 +1,6 @@
 #include "runtime/describe/attribution.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 
@@ -175,7 +176,7 @@ TimedEffect timedEffect(const plan::Comparison& comparison, unsigned cell, const
 }
 
 void addOnce(std::vector<std::string>& names, const std::string& name) {
-  if (std::ranges::count(names, name) == 0) names.push_back(name);
+  if (!llvm::is_contained(names, name)) names.push_back(name);
 }
 
 /// Attributes the difference of two points, and lists the comparisons and criteria that read them. `either_way`: also
@@ -186,9 +187,9 @@ std::optional<Attribution> attributionOf(const plan::Plan& plan, const judge::Ju
   const auto& others = profiles[points[1]];
   Pair pair;
   for (const auto& [where, trial] : profiles[points[0]]) {
-    const auto other = others.find(where);
-    if (other == others.end()) continue;
-    auto one = read(*trial), two = read(*other->second);
+    const auto* other = base::entryOf(others, where);
+    if (!other) continue;
+    auto one = read(*trial), two = read(**other);
     if (!one || !two) continue;
     pair.treated.push_back(std::move(*one));
     pair.baseline.push_back(std::move(*two));

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <set>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/text.h"
@@ -148,11 +149,11 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const inputs::
   if (!digests) return digests.takeError();
   // Data that the lock does not name is not held to anything.
   for (const auto& [path, digest] : *digests)
-    if (auto locked = options.locked_data.find(path); locked != options.locked_data.end() && locked->second != digest)
+    if (const auto* locked = base::entryOf(options.locked_data, path); locked && *locked != digest)
       return base::failure(
           "{} has changed since the lock was written ({} instead of {}): restore it, or renew the lock with `expc plan "
           "--lock`",
-          path, digest, locked->second);
+          path, digest, *locked);
   if (!options.scratch.empty()) setup.copies = inputs::scratchCopies(setup.plan, *digests, options.scratch);
   setup.match.data_digests = std::move(*digests);
   // Variables that commands get count like data: trials with other values of them are others.

@@ -14,6 +14,7 @@
 #include <iterator>
 #include <map>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/hash.h"
@@ -37,8 +38,7 @@ using llvm::StringRef;
 /// Error: the worker does not have the workload in the plan's version. The message lists what it has.
 llvm::Error checkWorkload(const plan::Workload& workload, const launch::WorkerDescription& worker,
                           const std::string& path) {
-  auto found = worker.workloads.find(workload.name);
-  if (found != worker.workloads.end() && found->second == workload.version) return llvm::Error::success();
+  if (base::valueIn(worker.workloads, workload.name) == workload.version) return llvm::Error::success();
   std::string offered;
   for (const auto& [name, version] : worker.workloads)
     offered += fmt::format("{}{} version {}", offered.empty() ? "" : ", ", name, version);

@@ -1,5 +1,7 @@
 #include "runtime/judge/cells.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -318,7 +320,7 @@ double Evidence::correlation(const plan::Cell& cell) const {
 
 bool Evidence::wantsAny() const {
   return std::any_of(std::begin(wanted), std::end(wanted),
-                     [](const std::vector<bool>& places) { return std::ranges::count(places, true) > 0; });
+                     [](const std::vector<bool>& places) { return llvm::is_contained(places, true); });
 }
 
 bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
@@ -333,7 +335,7 @@ bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<
     return planned && planned->adaptive.value_or(true);
   };
   return repetitionsAdapt(index.plan(), kind) || std::ranges::any_of(index.looks(), [&](const store::PastLook& look) {
-           return adapted(look) && std::ranges::count(runs, look.run) > 0;
+           return adapted(look) && llvm::is_contained(runs, look.run);
          });
 }
 

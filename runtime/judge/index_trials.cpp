@@ -100,8 +100,8 @@ void Index::addRow(State& own, unsigned number, const Trial& trial, const std::s
   PlaceOutcomes& place = own.places[number];
   const plan::Point& point = *places_[number].point;
   const auto& command = plan_.workloads[point.workload].command;
-  const auto found = command ? trial.rows.find(plan::rowKey(*command, point.parameters)) : trial.rows.end();
-  const store::Values* row = found == trial.rows.end() ? &kNone : &found->second;
+  const store::Values* row = command ? base::entryOf(trial.rows, plan::rowKey(*command, point.parameters)) : nullptr;
+  if (!row) row = &kNone;
   place.nodes = std::max(place.nodes, trial.nodes);
   noteDevice(place, trial, row);
   noteFailure(number, place, trial, reason);
@@ -116,10 +116,10 @@ void Index::noteDevice(PlaceOutcomes& place, const Trial& trial, const store::Va
     for (const std::string& name : values->not_on_device)
       if (const auto found = column(name)) place.not_on_device[*found] = not_on_device_[*found] = true;
     for (const auto& [name, number] : columns_) {
-      const auto value = values->metrics.find(name);
-      if (value != values->metrics.end() && isUncounted(plan_, plan_.findMetric(name), value->second))
+      const auto value = base::valueIn(values->metrics, name);
+      if (value && isUncounted(plan_, plan_.findMetric(name), *value))
         place.not_on_device[number] = not_on_device_[number] = lacks_on_device_ = true;
-      else if (value != values->metrics.end() || values->series.count(name))
+      else if (value || values->series.contains(name))
         place.measured[number] = measured_[number] = true;
     }
   }

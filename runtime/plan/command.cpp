@@ -3,6 +3,7 @@
 
 #include "runtime/plan/command.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/Regex.h>
 
 #include <algorithm>
@@ -135,7 +136,7 @@ void describe(JsonRecord& io, Command& command) {
   io.list("metrics", command.metrics, [&](JsonRecord& inner, CommandMetric& metric) {
     describe(inner, metric);
     if (metric.from == From::Same) inner.fail("whether two files are equal is not a number");
-    if (std::ranges::count(names, metric.name) > 0) inner.fail("'" + metric.name + "' is read twice");
+    if (llvm::is_contained(names, metric.name)) inner.fail("'" + metric.name + "' is read twice");
     names.push_back(metric.name);
   });
   io.optional(EXPC_NAMED(command, inside, ready, services));

@@ -1,6 +1,8 @@
 // Turns conditions of verdicts into words: those of an error rate that are not met or were not checked. Finding them is
 // left to judge/conditions.cpp.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -92,7 +94,7 @@ std::string widenedNotice(const plan::Plan& plan, const judge::Judgement& judgem
       if (cell.cell < criterion.cells.size() && !cell.steps)
         add(cell, result.name, cellLabel(plan, criterion, criterion.cells[cell.cell]));
   for (const judge::Summary& summary : judgement.summaries)
-    if (std::ranges::count(metrics, summary.metric) > 0) {
+    if (llvm::is_contained(metrics, summary.metric)) {
       const plan::Point* point = plan.findPoint(summary.point);
       add(summary, summary.metric, point ? plan.label(*point) : "");
     }

@@ -4,11 +4,14 @@
 
 #include "runtime/report/grid.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
@@ -40,7 +43,7 @@ std::string lacked(const plan::Plan& plan, const judge::PointStatus& status, con
       if (std::string name = lacked(plan, status, part.metric); !name.empty()) return name;
     return "";
   }
-  return std::ranges::count(status.not_on_device, metric) > 0 ? metric : "";
+  return llvm::is_contained(status.not_on_device, metric) ? metric : "";
 }
 
 /// Whether a trial of the point has ended, of whatever kind and however.
@@ -112,13 +115,11 @@ std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const
   for (size_t i = 0; i < factors.size(); ++i) {
     std::set<unsigned> seen;
     for (const Entry& entry : entries) seen.insert(entry.levels[i]);
-    if (seen.size() > 1 && !std::ranges::count(by, factors[i])) order.push_back(i);
+    if (seen.size() > 1 && !llvm::is_contained(by, factors[i])) order.push_back(i);
   }
   for (const std::string& name : by) {
-    const auto found = std::ranges::find(factors, name);
-    if (found == factors.end()) continue;
-    const size_t index = found - factors.begin();
-    if (!std::ranges::count(order, index)) order.push_back(index);
+    const int index = base::findNamed(factors, name);
+    if (index >= 0 && !llvm::is_contained(order, index)) order.push_back(index);
   }
   return order;
 }
@@ -238,9 +239,7 @@ Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const 
     const auto factors = textsOf(plan.factors, &plan::Factor::name);
     std::vector<Entry> entries = metricEntries(plan, judgement, *metric);
     describe::Ideals ideals = describe::idealsOf(plan, judgement, *metric);
-    for (Entry& entry : entries)
-      if (const auto ideal = ideals.at.find(std::string(entry.point)); ideal != ideals.at.end())
-        entry.cell.ideal = ideal->second;
+    for (Entry& entry : entries) entry.cell.ideal = base::valueIn(ideals.at, std::string(entry.point));
     grid.ideal_over = std::move(ideals.over);
     fillGrid(plan, grid, factors, std::move(entries), by);
     return grid;

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <set>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/judge/cells.h"
@@ -164,9 +165,10 @@ MetricModel modelOf(const judge::Index& index, const plan::Metric& metric, const
   model.multiplies = std::ranges::all_of(values, [](const Value& value) { return value.value > 0; });
   if (model.multiplies)
     for (Value& value : values) value.value = std::log(value.value);
-  const auto of_metric = assumptions.noise.find(metric.name), of_all = assumptions.noise.find("");
-  if (of_metric != assumptions.noise.end() || (of_all != assumptions.noise.end() && !metric.exact)) {
-    model.noise = of_metric != assumptions.noise.end() ? of_metric->second : of_all->second;
+  const double* stated = base::entryOf(assumptions.noise, metric.name);
+  if (!stated && !metric.exact) stated = base::entryOf(assumptions.noise, "");
+  if (stated) {
+    model.noise = *stated;
     model.origin = Origin::Stated;
     // Stated noise is a share; without logarithms it becomes a distance in the metric's unit.
     if (!model.multiplies && !values.empty()) model.noise *= std::abs(values.front().value);

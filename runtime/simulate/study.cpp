@@ -13,6 +13,7 @@
 #include <limits>
 #include <tuple>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/judge/criteria.h"
 #include "runtime/judge/needs.h"
@@ -141,7 +142,7 @@ class Run {
     for (int64_t block = 1;; ++block) {
       places = judge::nextBlock(index_, which);
       if (places.empty()) {
-        if (std::ranges::count(open_, true) == 0 || kind.design->looks.empty() || !judge::endedAtLook(index_)) break;
+        if (!llvm::is_contained(open_, true) || kind.design->looks.empty() || !judge::endedAtLook(index_)) break;
         places = last;
       }
       if (budgetIsSpent()) break;
@@ -158,7 +159,7 @@ class Run {
       last = places;
       const unsigned repetitions = judge::fewestRepetitions(index_, which);
       const auto& looks = kind.design->looks;
-      if (std::ranges::count(looks, repetitions) > 0) judgeOpen(&which);
+      if (llvm::is_contained(looks, repetitions)) judgeOpen(&which);
     }
   }
 
@@ -406,10 +407,9 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
     Study::Kind kind{&design};
     for (size_t i = 0; i < model.metrics.size(); ++i)
       if (model.metrics[i].kind == design.kind) kind.metrics.push_back(i);
-    const auto seconds = model.seconds.find(design.kind);
-    if (seconds != model.seconds.end()) kind.seconds = seconds->second;
-    const auto residuals = model.residuals.find(design.kind);
-    if (residuals != model.residuals.end() && !residuals->second.empty()) kind.residuals = &residuals->second;
+    if (const double* seconds = base::entryOf(model.seconds, design.kind)) kind.seconds = *seconds;
+    if (const auto* residuals = base::entryOf(model.residuals, design.kind); residuals && !residuals->empty())
+      kind.residuals = residuals;
     kind.ends = &model.ends.at(design.kind);
     for (unsigned number = 0; number < index.places(); ++number) {
       store::TrialKey key;

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/results_folder.h"
@@ -203,10 +204,10 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
   unsigned late = 0;
   std::erase_if(entries, [&](const Entry& entry) {  // a killed run may have taken it before it could remove the spool
     const auto* end = std::get_if<TrialEnded>(&entry);
-    const auto trial = end ? contents_.trials.find(end->trial.id) : contents_.trials.end();
-    if (trial == contents_.trials.end()) return true;
-    late += trial->second.status == TrialStatus::Interrupted;
-    return trial->second.status != TrialStatus::Running;
+    const Trial* trial = end ? base::entryOf(contents_.trials, end->trial.id) : nullptr;
+    if (!trial) return true;
+    late += trial->status == TrialStatus::Interrupted;
+    return trial->status != TrialStatus::Running;
   });
   if (late > 0)
     messages.push_back(fmt::format("{} in {} came too late: another user or machine had marked {} as interrupted",

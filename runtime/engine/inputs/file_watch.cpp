@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/engine/inputs/data.h"
@@ -76,8 +77,7 @@ llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, c
     auto digest = key == command ? digestCommand(plan, point.workload, files[point.workload], tick)
                                  : digestPath(differs->first, tick);
     if (!digest) return digest.takeError();
-    const auto before = digests.find(key);
-    if (before == digests.end() || before->second != *digest) return changed(differs->first, /*gone=*/false);
+    if (base::valueIn(digests, key) != *digest) return changed(differs->first, /*gone=*/false);
     watched_[key] = std::move(now);
   }
   return llvm::Error::success();
