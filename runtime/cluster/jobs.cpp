@@ -176,7 +176,7 @@ JobRecord ownProcess(std::string study) {
   job.study = std::move(study);
   job.host = hostName();
   job.began = beginOf(job.id);
-  job.submitted = static_cast<double>(std::time(nullptr));
+  job.submitted = std::time(nullptr);
   return job;
 }
 

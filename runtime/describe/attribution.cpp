@@ -67,7 +67,7 @@ struct Pair {
 
   Attribution attribution() const {
     Attribution attribution;
-    attribution.blocks = static_cast<unsigned>(treated.size());
+    attribution.blocks = treated.size();
     const CategoryShare step = category("", [](const Breakdown& one) { return Entry{one.seconds, 0}; });
     attribution.treated_seconds = step.treated;
     attribution.baseline_seconds = step.baseline;
@@ -114,7 +114,7 @@ struct Pair {
   CategoryShare category(std::string name, const EntryOf& entry_of) const {
     CategoryShare category;
     category.name = std::move(name);
-    const double share = 1.0 / static_cast<double>(treated.size());
+    const double share = 1.0 / double(treated.size());
     for (size_t block = 0; block < treated.size(); ++block) {
       const Entry ours = entry_of(treated[block]), others = entry_of(baseline[block]);
       category.treated += ours.seconds * share;
@@ -224,7 +224,7 @@ llvm::Expected<unsigned> numberOf(StringRef wanted, const std::vector<T>& all, s
   std::vector<std::string> names;
   for (const T& one : all) {
     // A shell takes the quotes of a text away.
-    if (wanted == one.*name || ("\"" + wanted + "\"").str() == one.*name) return static_cast<unsigned>(names.size());
+    if (wanted == one.*name || ("\"" + wanted + "\"").str() == one.*name) return unsigned(names.size());
     names.push_back(one.*name);
   }
   return llvm::createStringError(fmt::format("'{}' is not a {} of {}, which has {}", wanted.str(), what, whom,

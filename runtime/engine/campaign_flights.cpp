@@ -159,7 +159,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<No
     }
   }
   trial.devices = base::canonicalJson(std::move(devices));
-  trial.nodes = static_cast<unsigned>(flight->parts.size());
+  trial.nodes = flight->parts.size();
   trial.started = env_.clock.wall();
   auto id = env_.store.beginTrial(trial);
   if (!id) return id.takeError();

@@ -56,7 +56,7 @@ llvm::Error markUnavailable(Setup& setup, ProgressListener& listener) {
     if (why.empty()) why = point.unavailable;
   if (here > 0) listener.say("{} cannot run on this machine: {}", base::counted(here, "point"), why);
   if (setup.plan.points.empty()) return base::failure("the plan has no points: nothing to run");
-  if (static_cast<size_t>(all) < setup.plan.points.size()) return llvm::Error::success();
+  if (size_t(all) < setup.plan.points.size()) return llvm::Error::success();
   return base::failure(
       "none of the {} points can run on this machine ({}; the first one: {}). Use another machine, or --devices",
       setup.plan.points.size(), machine::summary(setup.machine, setup.slots), why);

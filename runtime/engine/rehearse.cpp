@@ -56,7 +56,7 @@ class Rehearser {
         runner_(*launcher_, launch::Clock::real(), [&lease] { return lease.heartbeat(); }),
         commands_(setup, folder_, options.timeout_seconds, runner_, listener) {
     // The smallest memory among the cards counts: a point fits if it fits on every card.
-    cards_.count = static_cast<unsigned>(setup.slots.size());
+    cards_.count = setup.slots.size();
     for (const machine::Gpu& gpu : setup.machine.gpus)
       cards_.memory = cards_.memory == 0 ? gpu.memory_bytes : std::min(cards_.memory, gpu.memory_bytes);
   }

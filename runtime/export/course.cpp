@@ -35,7 +35,7 @@ std::string sparkline(const Course& course) {
     const double median = course.stays[i].median;
     const double share = median > low.median ? (median - low.median) / (high.median - low.median) : 0;
     // With infinite values the share is nan, which fails the comparison and takes the highest bar.
-    text += kBars[share < 1 ? static_cast<size_t>(share * 8) : 7];
+    text += kBars[share < 1 ? size_t(share * 8) : 7];
   }
   return text;
 }

@@ -289,7 +289,7 @@ std::string summary(const describe::Sides& sides) {
     text += fmt::format(" (Holm-corrected over {} at {})", sides.tested, base::formatConfidence(judge::kConfidence));
   if (const auto apart = count(&Shift::apart))
     text += fmt::format("; {} undecided: the sides differ, but no more than sessions of one side may differ", apart);
-  if (const size_t few = sides.shifts.size() - static_cast<size_t>(count(&Shift::tellable)))
+  if (const size_t few = sides.shifts.size() - size_t(count(&Shift::tellable)))
     text += fmt::format("; {} have too few values for any change to be detected", few);
   if (sides.only_before + sides.only_after > 0)
     text += fmt::format("; only before: {}; only after: {}", sides.only_before, sides.only_after);

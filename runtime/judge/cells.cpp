@@ -244,7 +244,7 @@ unsigned plannedOf(const plan::KindDesign& design, unsigned complete) {
 }
 
 bool Evidence::wants(plan::TrialKind kind, const plan::Place& place) const {
-  const std::vector<bool>& numbers = wanted[static_cast<size_t>(kind)];
+  const std::vector<bool>& numbers = wanted[size_t(kind)];
   const std::optional<unsigned> number = index.number(place);
   return number && *number < numbers.size() && numbers[*number];
 }
@@ -253,7 +253,7 @@ bool Evidence::wants(plan::TrialKind kind, const plan::Place& place) const {
 static double weightOf(const Index& index, const std::string& point) {
   const std::optional<unsigned> number = index.number({point});
   const size_t rows = number ? index.rowsOf(index.starts(*number)).size() : 0;
-  return 1 / static_cast<double>(std::max<size_t>(1, rows));
+  return 1 / double(std::max<size_t>(1, rows));
 }
 
 const Evidence::OfMetric& Evidence::of(const std::string& metric) const {
@@ -348,13 +348,13 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   const BlockValues& values = stored ? *stored : own;
   const plan::Plan& plan = evidence.index.plan();
   Scope& scope = result.estimate.scope;
-  scope.complete = static_cast<unsigned>(values.values.size());
+  scope.complete = values.values.size();
   if (const plan::KindDesign* design = plan::designOf(plan, cell.kind))
     scope.planned = plannedOf(*design, scope.complete);
   scope.lost = values.lost;
   const std::set<int64_t> sessions(values.sessions.begin(), values.sessions.end());
-  scope.sessions = static_cast<unsigned>(sessions.size());
-  scope.nodes = static_cast<unsigned>(evidence.index.nodes(cell, sessions).size());
+  scope.sessions = sessions.size();
+  scope.nodes = evidence.index.nodes(cell, sessions).size();
 
   result.stopped_by_width = stoppedByWidth(evidence.index, cell.kind, values.runs);
   result.estimate.unfinished =
@@ -426,7 +426,7 @@ void readAt(const plan::Plan& plan, const plan::Cell& cell, double alpha, const 
     return;
   }
   if (estimate.state != CellState::Measured || estimate.interval) return;
-  const double n = double(estimate.values.size());
+  const double n = estimate.values.size();
   if (estimate.trend != 0) {
     estimate.why = plan::because({.code = Reason::Trend, .numbers = {estimate.trend, n}});
     return;

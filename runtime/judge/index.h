@@ -251,8 +251,8 @@ class Index {
     unsigned failed = 0, timeouts = 0, ended_otherwise = 0;  // trials; of those that failed also the disturbed ones
   };
 
-  State& state(plan::TrialKind kind) { return states_[static_cast<size_t>(kind)]; }
-  const State& state(plan::TrialKind kind) const { return states_[static_cast<size_t>(kind)]; }
+  State& state(plan::TrialKind kind) { return states_[size_t(kind)]; }
+  const State& state(plan::TrialKind kind) const { return states_[size_t(kind)]; }
   void addPlaces();
   unsigned addPlace(plan::Place place, const plan::Point& point, unsigned unit);
   void chooseColumns(Keep keep);

@@ -27,7 +27,7 @@ int weight(TrialStatus status) {
   static constexpr TrialStatus kRising[] = {TrialStatus::Invalid, TrialStatus::Failed, TrialStatus::Infeasible,
                                             TrialStatus::Timeout, TrialStatus::Valid};
   const auto found = std::ranges::find(kRising, status);
-  return found == std::end(kRising) ? 0 : 1 + static_cast<int>(found - std::begin(kRising));
+  return found == std::end(kRising) ? 0 : 1 + int(found - std::begin(kRising));
 }
 
 bool decides(const Trial& trial, const Outcome& over) {
@@ -165,7 +165,7 @@ size_t Index::outcomeOf(PlaceOutcomes& place, int64_t block, int64_t session) {
   for (auto& column : place.values) column.insert(column.begin() + at, kNoValue);
   for (auto& column : place.series)
     if (!column.empty()) column.insert(column.begin() + at, nullptr);
-  return static_cast<size_t>(at);
+  return size_t(at);
 }
 
 /// Puts the trial into its block's outcome and brings the counts of the place and its groups up to date.
@@ -311,9 +311,7 @@ void Index::settleTimeouts(plan::TrialKind kind, unsigned number) {
 
 void Index::recount(State& own, unsigned number) {
   PlaceOutcomes& place = own.places[number];
-  const auto count = [&](auto holds) {
-    return static_cast<unsigned>(std::ranges::count_if(place.outcomes, std::mem_fn(holds)));
-  };
+  const auto count = [&](auto holds) { return unsigned(std::ranges::count_if(place.outcomes, std::mem_fn(holds))); };
   place.valid = count(&Outcome::valid);
   place.ended = count(&Outcome::ended);
   place.tried = count(&Outcome::tried);

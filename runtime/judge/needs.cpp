@@ -223,7 +223,7 @@ void measureUntil(const Evidence& evidence, UntilState& state) {
 }  // namespace
 
 std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind) {
-  std::optional<std::vector<UntilState>>& known = index.widths_[static_cast<size_t>(kind)];
+  std::optional<std::vector<UntilState>>& known = index.widths_[size_t(kind)];
   if (known) return *known;
   std::vector<UntilState> states;
   const Evidence evidence{index, {}};
@@ -291,7 +291,7 @@ const plan::KindDesign* endedAtLook(const Index& index) {
 Evidence gather(const Index& index) {
   Evidence evidence{index, {}};
   for (const plan::KindDesign& design : index.plan().design.kinds) {
-    std::vector<bool>& wanted = evidence.wanted[static_cast<size_t>(design.kind)];
+    std::vector<bool>& wanted = evidence.wanted[size_t(design.kind)];
     wanted.resize(index.places());
     for (const plan::Place& place : nextBlock(index, design.kind)) {
       const unsigned number = *index.number(place);

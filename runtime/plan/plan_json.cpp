@@ -168,7 +168,7 @@ struct PlanFields {
       else if (level && factor && *level >= factor->levels.size())
         io.failAt(at, fmt::format("level {} of '{}', which has {}", *level, factor->name, factor->levels.size()));
       else
-        levels.push_back(level ? static_cast<unsigned>(*level) : kInactive);
+        levels.push_back(level ? unsigned(*level) : kInactive);
     });
     if (levels.size() != of.size())
       io.fail("levels", fmt::format("{} levels for {} factors", levels.size(), of.size()));
@@ -183,7 +183,7 @@ struct PlanFields {
     for (size_t i = 0; i < std::min(labels.size(), of.size()); ++i) {
       if (!of[i]) continue;
       const auto found = std::ranges::find(of[i]->levels, labels[i], &Level::label);
-      levels.push_back(found == of[i]->levels.end() ? kInactive : static_cast<unsigned>(found - of[i]->levels.begin()));
+      levels.push_back(found == of[i]->levels.end() ? kInactive : unsigned(found - of[i]->levels.begin()));
       if (levels.back() == kInactive && labels[i] != "–")
         io.fail("labels", fmt::format("'{}' is not a level of '{}'", labels[i], of[i]->name));
     }

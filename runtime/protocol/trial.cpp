@@ -245,8 +245,6 @@ std::map<std::string, std::string> argumentValues(const TrialSpec& spec) {
   return values;
 }
 
-std::string logLimitText(uint64_t bytes) {
-  return fmt::format("{:.4g} MB (--log-limit)", static_cast<double>(bytes) / 1e6);
-}
+std::string logLimitText(uint64_t bytes) { return fmt::format("{:.4g} MB (--log-limit)", double(bytes) / 1e6); }
 
 }  // namespace expc::protocol

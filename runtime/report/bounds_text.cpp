@@ -53,7 +53,7 @@ base::Bounds boundsOf(const plan::Bound& bound) {
   const std::string text = endText(bound);
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  llvm::StringRef unit(rest, static_cast<size_t>(text.data() + text.size() - rest));
+  llvm::StringRef unit(rest, size_t(text.data() + text.size() - rest));
   unit = unit.take_front(unit.find("..")).trim();
   // An expression such as "2 * 40GB" has no one unit.
   const bool plain = llvm::all_of(unit, [](char c) { return llvm::isAlpha(c) || c == '/' || c == '%'; });

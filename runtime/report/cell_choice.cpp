@@ -28,8 +28,8 @@ static std::vector<size_t> unionOf(const std::vector<std::vector<size_t>>& parts
 }
 
 size_t CellChoice::brokenOf(size_t index) const {
-  return static_cast<size_t>(std::ranges::count_if(
-      cells_[index].values, [&](double value) { return !satisfies(bound(index), value, value); }));
+  return size_t(std::ranges::count_if(cells_[index].values,
+                                      [&](double value) { return !satisfies(bound(index), value, value); }));
 }
 
 std::vector<size_t> CellChoice::surestPart() const {

@@ -143,7 +143,7 @@ class Clause {
     if (!criterion().confidence && told_->values > 0 && form_ != Form::Agrees)
       return fmt::format("{}{} is {} in {} of {}", subject(), scopeText(), violation(bound(), dimension()),
                          told_->broken, counted(told_->values, runOf(*one_)));
-    const size_t failing = size_t(std::ranges::count(of_.result.cells, Verdict::Fail, &judge::CellEstimate::verdict));
+    const size_t failing = std::ranges::count(of_.result.cells, Verdict::Fail, &judge::CellEstimate::verdict);
     const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
     std::string text = foundOf(*one_) + placeText() + scopeText();
     text += form_ == Form::Agrees ? " (published: " + endText(bound(), dimension()) + ")"

@@ -44,7 +44,7 @@ std::string conditionsText(const Judged& of) {
   std::string text;
   const std::vector<Condition>& all = of.result.conditions;
   for (size_t i = 0; i < all.size(); ++i) {
-    const auto lost = static_cast<unsigned>(all[i].number);
+    const auto lost = unsigned(all[i].number);
     const std::string those = lost == 1 ? "the lost trial is" : fmt::format("the {} lost trials are", lost);
     text += i == 0 ? ", if " : i + 1 == all.size() ? " and " : ", ";
     text += fmt::format(fmt::runtime(kTexts[all[i].code].second), noun, all[i].number, those,

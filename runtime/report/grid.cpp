@@ -150,7 +150,7 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
     return places;
   };
   const auto labelOf = [&](size_t factor, unsigned level) {
-    return plan.levelLabel(static_cast<size_t>(base::findNamed(plan.factors, factors[factor])), level);
+    return plan.levelLabel(size_t(base::findNamed(plan.factors, factors[factor])), level);
   };
   const Places rows = placesOf(down), columns = placesOf(across);
   for (const auto& [key, number] : rows) {

@@ -124,7 +124,7 @@ std::string dataDigests(const store::Results& results) {
 
 /// Formats a time: "2026-11-21 05:38 UTC".
 std::string minuteText(double unix_time) {
-  const auto seconds = static_cast<std::time_t>(unix_time);
+  const auto seconds = std::time_t(unix_time);
   std::tm utc{};
   gmtime_r(&seconds, &utc);
   char text[32];

@@ -415,7 +415,7 @@ PlanCounts PlanCounts::of(const plan::Plan& plan) {
   // A cell that claims that memory runs out is about these very points, so it excludes none.
   const auto count = [&](const std::vector<plan::Cell>& cells, std::vector<uint64_t>& startable,
                          std::vector<uint64_t>& unfit, const plan::Criterion* of = nullptr) {
-    unfit.push_back(static_cast<uint64_t>(std::ranges::count_if(cells, [&](const plan::Cell& cell) {
+    unfit.push_back(uint64_t(std::ranges::count_if(cells, [&](const plan::Cell& cell) {
       return !(of && plan::isInfeasible(*of, cell)) && std::ranges::any_of(cell.points, [&](const plan::Place& place) {
         return excluded.count(place.point) > 0;
       });

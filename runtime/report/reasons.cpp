@@ -160,11 +160,10 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
       reason.point < plan.points.size() ? judge::placeLabel(plan, &plan.points[reason.point], reason.control) : "it";
   std::string count;
   if (reason.code == Reason::TooFew || reason.code == Reason::Unusable)
-    count =
-        counted(static_cast<unsigned>(numbers[reason.code == Reason::TooFew ? 2 : 0]), reason.pairs ? "pair" : "trial");
+    count = counted(unsigned(numbers[reason.code == Reason::TooFew ? 2 : 0]), reason.pairs ? "pair" : "trial");
   if (reason.code == Reason::Unusable) count += numbers[0] == 1 ? " has" : " have";
-  std::string text = fmt::format(fmt::runtime(kTexts[static_cast<size_t>(reason.code)].second), label, reason.name,
-                                 numbers[0], numbers[1], numbers[2], behind, count,
+  std::string text = fmt::format(fmt::runtime(kTexts[size_t(reason.code)].second), label, reason.name, numbers[0],
+                                 numbers[1], numbers[2], behind, count,
                                  numbers[0] == numbers[1] ? "timed out or diverged"
                                  : numbers[0] > 0         ? "timed out"
                                                           : "diverged");
@@ -178,7 +177,7 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
   if (reason.code == Reason::NotPositive && numbers[0] > 0)
     text += fmt::format(", and {} of {} is {} in {:.0f} of {}: claim a difference, or read it with a finer clock",
                         reason.name, label, numbers[2] > 0 ? "0 or less" : "0", numbers[0],
-                        counted(static_cast<unsigned>(numbers[1]), "trial"));
+                        counted(unsigned(numbers[1]), "trial"));
   if (reason.code == Reason::RanWell) {
     if (numbers[2] > 0) text += fmt::format(", out of memory in {:.0f}: it is unstable", numbers[2]);
     return {numbers[2] > 0 && !reason.said.empty() ? text + " (" + reason.said + ")" : text};

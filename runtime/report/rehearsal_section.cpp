@@ -120,9 +120,8 @@ std::string cardsText(const rehearsal::Study& study) {
   std::vector<std::string> texts;
   for (const rehearsal::Point& seen : study.points) {
     if (seen.outcome == rehearsal::Outcome::NotRehearsed) continue;
-    std::string text =
-        counted(seen.cards.count, "simulated GPU") + " of " + bytesText(static_cast<double>(seen.cards.memory));
-    if (std::ranges::count(texts, text) == 0) texts.push_back(std::move(text));
+    std::string text = counted(seen.cards.count, "simulated GPU") + " of " + bytesText(double(seen.cards.memory));
+    if (!llvm::is_contained(texts, text)) texts.push_back(std::move(text));
   }
   return joined(texts, "; ");
 }
@@ -147,7 +146,7 @@ std::string beginningOf(const std::string& reason) {
 
 /// Counts the points with an outcome.
 size_t countOf(const rehearsal::Study& study, Outcome outcome) {
-  return static_cast<size_t>(
+  return size_t(
       std::ranges::count_if(study.points, [&](const rehearsal::Point& seen) { return seen.outcome == outcome; }));
 }
 

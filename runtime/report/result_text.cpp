@@ -179,8 +179,8 @@ struct ResultReport : describe::Findings {
         marks.insert(text);
       // Cells are shown for a verdict that does not pass, only those that do not; of a single one, and where nothing
       // was run, the verdict's line says it all.
-      const size_t open = size_t(
-          std::ranges::count_if(result.cells, [](const auto& cell) { return cell.verdict != judge::Verdict::Pass; }));
+      const size_t open =
+          std::ranges::count_if(result.cells, [](const auto& cell) { return cell.verdict != judge::Verdict::Pass; });
       if (options.all || (most > 0 && result.verdict != judge::Verdict::Pass &&
                           result.verdict != judge::Verdict::NotRun && open > 1)) {
         Table cells = criterionCells(judged, !options.all);

@@ -118,11 +118,11 @@ bool fit(std::vector<Value>& values, MetricModel& metric) {
   metric.noise = std::sqrt(squares / freedoms);
   metric.apart = betweenGroups(groups, of_sessions, metric.noise);
   if (points > 1) findDrifts(drifts, values, metric);
-  metric.trials = static_cast<unsigned>(values.size());
+  metric.trials = values.size();
   metric.origin = Origin::Measured;
   // Centres are medians, so the noise needs its own median at zero. The scale is that of the residuals themselves,
   // so that drawing rows reproduces a standard deviation of 1.
-  const double scale = std::sqrt(squares / static_cast<double>(values.size())), centre = *stats::medianOf(residuals);
+  const double scale = std::sqrt(squares / double(values.size())), centre = *stats::medianOf(residuals);
   for (size_t i = 0; i < values.size(); ++i) values[i].residual = scale > 0 ? (residuals[i] - centre) / scale : 0;
   return true;
 }
@@ -140,7 +140,7 @@ void findCentres(const std::vector<Value>& values, MetricModel& metric) {
 /// The position of a point among those of its process.
 size_t placeInProcess(const plan::Plan& plan, size_t point) {
   const plan::Plan::Process* process = plan.findProcess(plan.points[point].process);
-  return process ? static_cast<size_t>(std::ranges::find(process->rows, point) - process->rows.begin()) : 0;
+  return process ? size_t(std::ranges::find(process->rows, point) - process->rows.begin()) : 0;
 }
 
 /// Residuals of all metrics of a kind, by trial; NaN for a metric that the trial lacks. Those of the points of a
@@ -242,7 +242,7 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
   std::set<int64_t> sessions;
   for (const store::Trial& trial : stored.trials)
     if (trial.status == store::TrialStatus::Valid) sessions.insert(trial.session);
-  model.stored_sessions = static_cast<unsigned>(sessions.size());
+  model.stored_sessions = sessions.size();
   model.sessions = assumptions.sessions.value_or(std::max(1u, model.stored_sessions));
   const judge::Tally& tally = index.tally();
   model.lost = assumptions.lost.value_or(shareOf(double(tally.failed), double(tally.trials)));
@@ -254,7 +254,7 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
 /// A pilot measures noise only, so it stops as soon as the fit has kFewestFreedoms, asks for no profile, and takes
 /// no look at a criterion.
 plan::Plan pilotOf(plan::Plan plan) {
-  const auto startable = static_cast<unsigned>(std::ranges::count_if(plan.started(), &plan::Point::startable));
+  const auto startable = unsigned(std::ranges::count_if(plan.started(), &plan::Point::startable));
   // B blocks of P points leave (P - 1) (B - 1) degrees of freedom.
   const unsigned others = std::max(1u, startable) - 1;
   const unsigned blocks = others == 0 ? 1 + kFewestFreedoms : 1 + (kFewestFreedoms + others - 1) / others;

@@ -198,7 +198,7 @@ class Run {
     store::Trial trial;
     trial.id = ++trials_;
     trial.key = kind.keys[number];
-    trial.block = block + kBlocksOfKind * static_cast<int64_t>(kind.design->kind);
+    trial.block = block + kBlocksOfKind * int64_t(kind.design->kind);
     trial.session = sessionOf(block);
     trial.attempt = attempt;
     trial.seconds = kind.seconds;
@@ -216,8 +216,7 @@ class Run {
   /// together; a metric that the row lacks is drawn from a normal distribution.
   void drawTrial(const Study::Kind& kind, unsigned number, int64_t block, store::Trial& trial) {
     const std::vector<double>* residuals = nullptr;
-    if (kind.residuals)
-      residuals = &(*kind.residuals)[static_cast<size_t>(stream_.uniform() * double(kind.residuals->size()))];
+    if (kind.residuals) residuals = &(*kind.residuals)[size_t(stream_.uniform() * double(kind.residuals->size()))];
     common_.clear();
     const std::vector<size_t>& rows = study_.rows_of[number];
     if (rows.empty()) return drawValues(kind, study_.point_of[number], block, residuals, 0, trial.metrics);
@@ -390,7 +389,7 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
     // A process ends as its first point does.
     const std::vector<unsigned>& rows = index.rowsOf(number);
     const plan::Point* point = index.point(index.place(rows.empty() ? number : rows.front()).point);
-    study.point_of.push_back(static_cast<size_t>(point - plan.points.data()));
+    study.point_of.push_back(size_t(point - plan.points.data()));
     study.rows_of.emplace_back();
     for (const unsigned row : rows) study.rows_of.back().push_back(study.point_of[row]);
   }

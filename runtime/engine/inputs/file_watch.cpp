@@ -36,8 +36,7 @@ std::optional<FileStamp> stampOf(const std::string& path) {
   struct stat state{};
   if (stat(path.c_str(), &state) != 0) return std::nullopt;
   const auto ns = [](const timespec& moment) { return moment.tv_sec * 1'000'000'000 + moment.tv_nsec; };
-  return FileStamp{state.st_dev, state.st_ino, static_cast<uint64_t>(state.st_size), ns(state.st_mtim),
-                   ns(state.st_ctim)};
+  return FileStamp{state.st_dev, state.st_ino, uint64_t(state.st_size), ns(state.st_mtim), ns(state.st_ctim)};
 }
 
 FileWatch::FileWatch(const plan::Plan& plan, const std::vector<CommandFiles>& files) {

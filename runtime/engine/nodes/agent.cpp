@@ -153,8 +153,8 @@ class Agent {
     if (const Value* trial = message.get("start")) return start(*trial, message.getInteger("trial").value_or(0));
     const auto killed = message.getInteger("kill"), stopped = message.getInteger("stop");
     for (const auto& [own, engines] : engines_number_) {
-      if (launcher_ && killed && engines == static_cast<uint64_t>(*killed)) launcher_->kill(own);
-      if (launcher_ && stopped && engines == static_cast<uint64_t>(*stopped)) launcher_->stop(own);
+      if (launcher_ && killed && engines == uint64_t(*killed)) launcher_->kill(own);
+      if (launcher_ && stopped && engines == uint64_t(*stopped)) launcher_->stop(own);
     }
     if (killed || stopped) return llvm::Error::success();
     return base::failure("the engine sent an unknown request: agent and engine must be of one build");
@@ -225,7 +225,7 @@ class Agent {
     if (!launcher_) return base::failure("the engine starts a trial before it describes the workers");
     auto own = launcher_->start(*request);
     if (!own) return own.takeError();
-    engines_number_[*own] = static_cast<uint64_t>(number);
+    engines_number_[*own] = uint64_t(number);
     return llvm::Error::success();
   }
 

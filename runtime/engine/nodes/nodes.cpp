@@ -93,7 +93,7 @@ class NodeLauncher final : public launch::Launcher {
     std::vector<pollfd> fds{{wake, POLLIN, 0}};
     for (const Node& node : nodes_.all()) fds.push_back({node.lines.fd(), POLLIN, 0});
     const double left = std::clamp(until - clock_.boot(), 0.0, launch::kLongestWait);
-    poll(fds.data(), fds.size(), static_cast<int>(left * 1000) + 1);
+    poll(fds.data(), fds.size(), int(left * 1000) + 1);
     for (unsigned node = 0; node < nodes_.all().size(); ++node) read(node);
     reportLost();
     return std::exchange(reports_, {});
