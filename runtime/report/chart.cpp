@@ -98,7 +98,7 @@ struct Data {
                {"o", frame.offset(column)},
                {"e", frame.factor * *cell.estimate},
                {"n", cell.n},
-               {"t", base::jsonText(valueCell(cell, frame.grid.unit, frame.grid.dimension).inText(" "))}};
+               {"t", base::jsonText(valueCell(cell).inText(" "))}};
     // A level with a place on an axis of numbers has that place, too.
     if (const auto* at = base::entryOf(frame.x.places, x)) row["xp"] = *at;
     addEnds(row, "l", "h", cell.interval, frame.factor);

@@ -121,8 +121,7 @@ std::string agreementText(const plan::Plan& plan, const judge::ControlResult& co
   const bool differs = interval.low > neutral || interval.high < neutral;
   const bool leaves = gap > 0 && !satisfies(band, interval.low, interval.high);
   const auto sizeText = [&](double size) {
-    return control.ratio ? base::formatQuantity(size, "", "share")
-                         : base::formatQuantity(size, metric.unit, metric.dimension);
+    return control.ratio ? base::formatQuantity(size, "", "share") : base::formatQuantity(size, unit, dimension);
   };
   const bool alone = control.name == plan::kAlone;
   const std::vector<double> bounds = gap > 0 ? ends(band) : std::vector{neutral};

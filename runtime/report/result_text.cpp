@@ -92,7 +92,7 @@ struct ResultReport : describe::Findings {
       const std::vector<GridCell> cells = metricColumn(plan, judgement, metric, plan.points.size());
       for (size_t i = 0; i < cells.size(); ++i) {
         n[i] = std::max(n[i], cells[i].n);
-        table.rows[i].cells.push_back(valueCell(cells[i], metric.unit, metric.dimension));
+        table.rows[i].cells.push_back(valueCell(cells[i]));
       }
     }
     for (size_t i = 0; i < n.size(); ++i) table.rows[i].add(std::to_string(n[i]));

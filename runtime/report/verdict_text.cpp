@@ -526,11 +526,9 @@ std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, c
   if (cell.cell >= criterion.cells.size()) return "";
   const plan::Cell& planned = criterion.cells[cell.cell];
   const auto bounds = boundsOf(plan::boundOf(criterion, planned));
-  const std::string_view dimension = judge::dimensionOf(plan, planned);
   std::string line = cellLabel(plan, criterion, planned);
   if (!line.empty()) line += ": ";
-  const base::EstimateText text =
-      partsOf(gridCell(plan, planned, cell), unitOf(criterion, planned), std::string(dimension), bounds);
+  const base::EstimateText text = partsOf(gridCell(plan, planned, cell, unitOf(criterion, planned)), bounds);
   line += text.estimate.empty() ? "no estimate" : text.estimate;
   if (!text.interval.empty()) line += " " + text.interval + ownConfidenceText(criterion, cell);
   line += fmt::format(", n={}", cell.scope.complete);
