@@ -125,7 +125,7 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
       const std::string look = claim.results[i] ? report::lookText({plan, claim.criterion, *claim.results[i]}) : "";
       if (every && !look.empty()) section.say({.text = look, .depth = 2});
       std::vector<report::Block> lines;
-      for (const std::string& cell : cells) lines.emplace_back(report::Paragraph{.text = cell, .depth = 2});
+      for (const std::string& cell : cells) say(lines, {.text = cell, .depth = 2});
       report::shorten(lines, kListed, {.depth = 2});
       if (every) append(section.part.blocks, std::move(lines));
       all.push_back(

@@ -157,11 +157,11 @@ std::vector<Block> missingLines(const std::vector<MissingThing>& missing) {
   const std::string* before = nullptr;
   for (const MissingThing& one : missing) {
     const judge::Meaning& meaning = judge::meaningOf(one.verdict);
-    lines.emplace_back(Paragraph{
-        .text = before && judge::withoutIds(*before) == judge::withoutIds(one.why) ? "for the same reason" : one.why,
-        .word = std::string(meaning.word),
-        .style = meaning.style,
-        .of = one.what});
+    say(lines,
+        {.text = before && judge::withoutIds(*before) == judge::withoutIds(one.why) ? "for the same reason" : one.why,
+         .word = std::string(meaning.word),
+         .style = meaning.style,
+         .of = one.what});
     before = &one.why;
   }
   return lines;

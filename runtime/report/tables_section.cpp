@@ -260,14 +260,13 @@ std::vector<Block> comparisonParts(const plan::Plan& plan, const judge::Judgemen
     if (!result) continue;
     Part part{.title = comparison.name, .law = comparison.text, .blocks = {}};
     if (comparison.cells.empty()) {
-      part.blocks.emplace_back(Paragraph{"this selection has no pair of points to compare"});
+      say(part.blocks, {"this selection has no pair of points to compare"});
     } else {
       part.rest = madeOf(comparison.cells[0]);
       part.blocks.emplace_back(
           cellTable(plan, {comparison.factors, comparison.cells, comparison.unit}, result->cells, comparison.name));
     }
-    if (std::string lacking = withoutPartnerText(comparison); !lacking.empty())
-      part.blocks.emplace_back(Paragraph{std::move(lacking)});
+    if (std::string lacking = withoutPartnerText(comparison); !lacking.empty()) say(part.blocks, {std::move(lacking)});
     parts.emplace_back(std::move(part));
   }
   return parts;
