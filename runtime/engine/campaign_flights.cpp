@@ -301,8 +301,13 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   env_.traces.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
   // The trial is stored as failed; the changed file ends the run.
   if (!changed.empty()) return llvm::createStringError(changed);
-  if (trial.status == TrialStatus::Interrupted) return llvm::Error::success();
+  if (trial.status != TrialStatus::Interrupted) count(flight);
+  return llvm::Error::success();
+}
 
+void Campaign::count(const Flight& flight) {
+  const store::Trial& trial = flight.trial;
+  const plan::TrialKind kind = trial.key->kind;
   // A reason that repeats is printed in full once. `failedAsBefore` must be asked before the trial is added to the
   // index.
   const bool as_before = index_.failedAsBefore(trial);
@@ -322,7 +327,6 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   if (trial.status == TrialStatus::Timeout && index_.settled(kind, place))
     env_.listener.say("skipping {} {}: it timed out in all {} blocks, which is its result under this limit",
                       plan::toString(kind), flight.note.point_label, place.ended);
-  return llvm::Error::success();
 }
 
 llvm::Error Campaign::closeLostLanes() {
