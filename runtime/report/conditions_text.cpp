@@ -29,13 +29,7 @@ constexpr std::pair<Condition::Code, std::string_view> kTexts[] = {
     {Condition::OneSession, "restarting the machine changes nothing"},
     {Condition::TwoSessions, "sessions do not differ in this {3} (two cannot show it)"},
     {Condition::SingleArm, "trials do not drift"}};
-/// Whether each text stands at the index of its code, and none is missing; checked at compile time.
-constexpr bool standAtTheirCodes() {
-  for (size_t i = 0; i < std::size(kTexts); ++i)
-    if (kTexts[i].first != static_cast<Condition::Code>(i)) return false;
-  return std::size(kTexts) == static_cast<size_t>(Condition::SingleArm) + 1;
-}
-static_assert(standAtTheirCodes());
+static_assert(standAtTheirCodes(kTexts, Condition::SingleArm));
 
 }  // namespace
 

@@ -81,13 +81,7 @@ constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
     {Reason::NoTruth, "its value cannot be computed without trials"},
     {Reason::NoSize, "it adds or subtracts metrics, so it needs measured values; `expc run --pilot` measures some"},
     {Reason::StatedNotPositive, "what was stated of it is not above zero, and its values are"}};
-/// Whether each text stands at the index of its code, and none is missing; checked at compile time.
-constexpr bool standAtTheirCodes() {
-  for (size_t i = 0; i < std::size(kTexts); ++i)
-    if (kTexts[i].first != static_cast<Reason::Code>(i)) return false;
-  return std::size(kTexts) == static_cast<size_t>(Reason::StatedNotPositive) + 1;
-}
-static_assert(standAtTheirCodes());
+static_assert(standAtTheirCodes(kTexts, Reason::StatedNotPositive));
 
 /// Whether the point is a row of what one process prints.
 bool isRow(const plan::Plan& plan, const plan::Point& point) {
