@@ -98,11 +98,11 @@ std::string phraseOf(const describe::Findings& findings, const Judged& of) {
 std::string untrustedText(const plan::Plan& plan, const judge::Distrust& distrust) {
   const judge::ControlResult& control = distrust.control;
   const plan::Metric* metric = plan.findMetric(control.metric);
-  const std::string unit = control.ratio || !metric ? "x" : metric->unit;
-  const std::string dimension = control.ratio || !metric ? "" : metric->dimension;
-  const std::string allowed = control.ratio || !metric
-                                  ? base::formatQuantity(distrust.gap / 2, "", "share")
-                                  : base::formatQuantity(distrust.gap / 2, metric->unit, metric->dimension);
+  const bool ratio = control.ratio || !metric;
+  const std::string unit = ratio ? "x" : metric->unit, dimension = ratio ? "" : metric->dimension;
+  const double gap = distrust.gap / 2;
+  const std::string allowed =
+      ratio ? base::formatQuantity(gap, "", "share") : base::formatQuantity(gap, unit, dimension);
   const judge::CellEstimate& found = control.estimate;
   const std::string size = found.estimate && found.interval
                                ? base::formatEstimate(*found.estimate, *found.interval, unit, dimension)

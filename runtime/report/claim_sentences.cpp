@@ -435,9 +435,8 @@ class Clause {
       }
       if (compared || used.empty() || used.size() == factor.levels.size()) continue;
       if (used.size() == 1 && form_ == Form::Other && subject().find('[') != std::string::npos) continue;
-      std::vector<std::string> labels;
-      for (const unsigned level : used) labels.push_back(factor.levels[level].label);
-      plan::addLabel(text, factor.name, listed(std::move(labels)));
+      const auto labelOf = [&](unsigned level) { return factor.levels[level].label; };
+      plan::addLabel(text, factor.name, listed(textsOf(used, labelOf)));
     }
     return text.empty() ? "" : " at " + text;
   }

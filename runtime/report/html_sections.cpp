@@ -83,9 +83,9 @@ Facts environmentFacts(const std::map<std::string_view, unsigned>& texts) {
   }
   Facts facts;
   for (const auto& [name, counts] : values) {
-    std::vector<std::string> different;
-    for (const auto& [text, count] : counts)
-      different.push_back(counts.size() == 1 ? text : fmt::format("{} ({})", text, counted(count, "trial")));
+    const auto different = textsOf(counts, [&](const auto& one) {
+      return counts.size() == 1 ? one.first : fmt::format("{} ({})", one.first, counted(one.second, "trial"));
+    });
     facts.facts.push_back({name, different.size() <= kMaxValues
                                      ? joined(different, "; ")
                                      : fmt::format("{} different values", different.size())});

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/describe/attribution.h"
 #include "runtime/judge/block_values.h"

@@ -222,10 +222,9 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const desc
   // The sort is stable on a sorted map, so equal counts keep the alphabetical order and texts do not change between
   // runs.
   found.resize(std::min(found.size(), kNamed));
-  std::vector<std::string> notes;
-  for (const auto& [note, count] : found)
-    notes.push_back(fmt::format("{} of its {}: {}", count, counted(all, "trial"), note));
-  return notes;
+  return textsOf(found, [&](const auto& one) {
+    return fmt::format("{} of its {}: {}", one.second, counted(all, "trial"), one.first);
+  });
 }
 
 }  // namespace

@@ -365,7 +365,7 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
       if (is.empty()) continue;
       if (was.empty())
         why += fmt::format(", {} was not recorded", path);
-      else if (was->second != is->second)
+      else if (was != is)
         why += fmt::format(", {} has changed", path);
     }
     return why;
