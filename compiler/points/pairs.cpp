@@ -113,7 +113,7 @@ plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from)
   const auto op = check::operationOf(from.op);
   assert(op && "check lets nothing else into a derived metric");
   // Flatten `a + b + c` into one sum of three, so that terms nest no deeper than the brackets of the source.
-  const auto* first = std::get_if<plan::OperationTerm>(&operands[0]->node);
+  const auto* first = operands[0]->as<plan::OperationTerm>();
   if (first && first->op == *op && (*op == Op::Sum || *op == Op::Product)) {
     std::vector<plan::TermPtr> all = first->operands;
     all.insert(all.end(), operands.begin() + 1, operands.end());

@@ -9,6 +9,10 @@
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
+#include <boost/preprocessor/punctuation/comma_if.hpp>
+#include <boost/preprocessor/seq/for_each_i.hpp>
+#include <boost/preprocessor/stringize.hpp>
+#include <boost/preprocessor/variadic/to_seq.hpp>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -22,6 +26,11 @@
 
 #include "runtime/base/json.h"
 #include "runtime/base/word.h"
+
+/// Members of a record as names and values in turn: EXPC_NAMED(one, low, high) is `"low", one.low, "high", one.high`.
+/// So a member that is written under its own name is named once; renaming it renames the field.
+#define EXPC_NAMED(record, ...) BOOST_PP_SEQ_FOR_EACH_I(EXPC_NAMED_ONE, record, BOOST_PP_VARIADIC_TO_SEQ(__VA_ARGS__))
+#define EXPC_NAMED_ONE(r, record, index, member) BOOST_PP_COMMA_IF(index) BOOST_PP_STRINGIZE(member), record.member
 
 namespace expc::base {
 
@@ -100,30 +109,54 @@ class JsonRecord {
   bool has(Key key, bool written);
   /// A field that is left out if it equals `otherwise`.
   template <typename T>
-  void optional(Key key, T& value, const std::type_identity_t<T>& otherwise = {}) {
-    if (has(key, !(value == otherwise))) field(key, value);
+  void optional(Key key, T& value, const std::type_identity_t<T>& otherwise) {
+    if (has(key, !(value == otherwise))) any<Numbers::Finite>(key, value);
+  }
+  /// A field that is left out if it is empty, or has the first value of its type.
+  template <typename T>
+  void optional(Key key, T& value) {
+    if constexpr (requires { value.empty(); }) {
+      if (has(key, !value.empty())) any<Numbers::Finite>(key, value);
+    } else {
+      optional(key, value, T{});
+    }
   }
   template <typename T>
   void optional(Key key, std::optional<T>& value) {
     if (!has(key, value.has_value())) return;
     if (reads()) value.emplace();
-    field(key, *value);
+    any<Numbers::Finite>(key, *value);
+  }
+  /// Several of these, as names and values in turn.
+  template <typename T, typename... Rest>
+    requires(sizeof...(Rest) > 1)
+  void optional(Key key, T& value, Rest&... rest) {
+    optional(key, value);
+    optional(rest...);
   }
 
-  /// Fields of a result for programs, as names and values in turn, each by its type: a number need not be finite
-  /// (jsonNumber), an enumerator has the word of its table (`wordsOf`), a record its own `describe`, and lists and maps
-  /// hold any of these. An optional value that is absent is null.
+  /// Required fields, as names and values in turn, each by its type: an enumerator has the word of its table
+  /// (`wordsOf`), a record its own `describe`, and lists and maps hold any of these. An optional value that is absent
+  /// is null.
+  template <typename T, typename... Rest>
+  void required(Key key, T& value, Rest&... rest) {
+    any<Numbers::Finite>(key, value);
+    if constexpr (sizeof...(rest) > 0) required(rest...);
+  }
+  /// The same for a result that programs read, whose numbers need not be finite (jsonNumber).
   template <typename T, typename... Rest>
   void fields(Key key, T&& value, Rest&&... rest) {
-    any(key, const_cast<std::remove_cvref_t<T>&>(value));  // writing changes nothing
+    any<Numbers::Measured>(key, const_cast<std::remove_cvref_t<T>&>(value));  // writing changes nothing
     if constexpr (sizeof...(rest) > 0) fields(rest...);
   }
-  /// One such field, which is left out if it is absent; it may be present and null.
-  template <typename T>
-  void present(Key key, T& value) {
-    if (reads() ? in(key) == nullptr : !value) return;
-    if (reads()) const_cast<std::remove_const_t<T>&>(value).emplace();
-    fields(key, *value);
+  /// Such fields, each of which is left out if it is absent; it may be present and null.
+  template <typename T, typename... Rest>
+  void present(Key key, T& value, Rest&... rest) {
+    if (reads() ? in(key) != nullptr : value.has_value()) {
+      if (reads()) const_cast<std::remove_const_t<T>&>(value).emplace();
+      fields(key, *value);
+    }
+    if constexpr (sizeof...(rest) > 0) present(rest...);
   }
 
   /// A field that is an object of its own, described by `describe`.
@@ -208,6 +241,8 @@ class JsonRecord {
   }
 
  private:
+  enum class Numbers { Finite, Measured };
+
   /// The result of `get` for a field; an empty one, with an error noted, if the field is missing or of another type.
   template <typename Get>
   auto found(Key key, llvm::StringRef expected, Get get) {
@@ -217,12 +252,12 @@ class JsonRecord {
     if (value && !result) fail(key, "expected " + expected + ", found " + kindName(*value));
     return result;
   }
-  /// Writes or reads one of `fields`. A list or a map goes item by item, each as the one field, without a name, of a
-  /// record.
-  template <typename T>
+  /// Writes or reads one field by its type. A list or a map goes item by item, each as the one field, without a name,
+  /// of a record.
+  template <Numbers numbers, typename T>
   void any(Key key, T& value) {
     // The order matters: a text is a list of characters, and a map has a `field` for items of simple types alone.
-    if constexpr (std::same_as<T, double>) {
+    if constexpr (std::same_as<T, double> && numbers == Numbers::Measured) {
       measured(key, value);
     } else if constexpr (std::is_enum_v<T>) {
       word(key, value, wordsOf(value));
@@ -230,37 +265,37 @@ class JsonRecord {
       object(key, value, kDescribed);
     } else if constexpr (requires { value.has_value(); }) {
       if (reads() && has(key, false))
-        any(key, value.emplace());
+        any<numbers>(key, value.emplace());
       else if (!reads() && value)
-        any(key, *value);
+        any<numbers>(key, *value);
       else if (!reads())
         out_[key] = nullptr;
-    } else if constexpr (requires { anyByName(key, value); }) {
-      anyByName(key, value);
+    } else if constexpr (requires { anyByName<numbers>(key, value); }) {
+      anyByName<numbers>(key, value);
     } else if constexpr (requires { field(key, value); }) {
       field(key, value);
     } else {
-      anyList(key, value);
+      anyList<numbers>(key, value);
     }
   }
-  template <typename T>
+  template <Numbers numbers, typename T>
   void anyList(Key key, std::vector<T>& items) {
     if (reads())
       return each(key, [&](const llvm::json::Value& item, const JsonPath& at) {
         const llvm::json::Value alone = llvm::json::Object{{"", item}};
-        JsonRecord(*errors_, alone, at).any("", items.emplace_back());
+        JsonRecord(*errors_, alone, at).any<numbers>("", items.emplace_back());
       });
     llvm::json::Array array;
     for (T& item : items) {
       JsonRecord one;
-      one.any("", item);
+      one.any<numbers>("", item);
       array.push_back(std::move(one.out_[""]));
     }
     out_[key] = std::move(array);
   }
-  template <typename K, typename T>
+  template <Numbers numbers, typename K, typename T>
   void anyByName(Key key, std::map<K, T>& items) {
-    const auto item = [](JsonRecord& io, Key name, T& one) { io.any(name, one); };
+    const auto item = [](JsonRecord& io, Key name, T& one) { io.any<numbers>(name, one); };
     if constexpr (std::is_enum_v<K>) {
       std::map<std::string, T> named;
       for (auto& [kind, one] : items) named.emplace(wordOf(wordsOf(kind), kind), one);

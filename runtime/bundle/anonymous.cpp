@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
@@ -319,8 +320,8 @@ std::string Anonymous::hidden(StringRef text) const {
 }
 
 std::string Anonymous::standIn(StringRef text, const char* otherwise) const {
-  const auto name = names_.find(folded(text));
-  return name == names_.end() ? otherwise : name->second.stand_in;
+  const auto* name = base::entryOf(names_, folded(text));
+  return name ? name->stand_in : otherwise;
 }
 
 void Anonymous::hide(Value& value, StringRef key) const {

@@ -66,14 +66,7 @@ bool isAtWork(const std::string& folder, const JobRecord& job) {
 /// The fields of a job's file. The name must follow from cluster and number, since names of other files derive from it.
 void describe(base::JsonRecord& io, JobRecord& job) {
   std::string schema = kSchema.str();
-  io.field("schema", schema);
-  io.field("name", job.name);
-  io.field("cluster", job.cluster);
-  io.field("id", job.id);
-  io.field("study", job.study);
-  io.field("host", job.host);
-  io.field("began", job.began);
-  io.field("submitted", job.submitted);
+  io.required("schema", schema, EXPC_NAMED(job, name, cluster, id, study, host, began, submitted));
   if (!io.reads() || io.failed()) return;
   if (schema != kSchema) io.fail("schema", "expected " + kSchema);
   if (job.id.empty() || job.id.size() > kMostDigits || job.id.front() == '0' || !llvm::all_of(job.id, llvm::isDigit))
@@ -183,7 +176,7 @@ JobRecord ownProcess(std::string study) {
   job.study = std::move(study);
   job.host = hostName();
   job.began = beginOf(job.id);
-  job.submitted = static_cast<double>(std::time(nullptr));
+  job.submitted = std::time(nullptr);
   return job;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/describe/attribution.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 
@@ -66,7 +67,7 @@ struct Pair {
 
   Attribution attribution() const {
     Attribution attribution;
-    attribution.blocks = static_cast<unsigned>(treated.size());
+    attribution.blocks = treated.size();
     const CategoryShare step = category("", [](const Breakdown& one) { return Entry{one.seconds, 0}; });
     attribution.treated_seconds = step.treated;
     attribution.baseline_seconds = step.baseline;
@@ -113,7 +114,7 @@ struct Pair {
   CategoryShare category(std::string name, const EntryOf& entry_of) const {
     CategoryShare category;
     category.name = std::move(name);
-    const double share = 1.0 / static_cast<double>(treated.size());
+    const double share = 1.0 / double(treated.size());
     for (size_t block = 0; block < treated.size(); ++block) {
       const Entry ours = entry_of(treated[block]), others = entry_of(baseline[block]);
       category.treated += ours.seconds * share;
@@ -175,7 +176,7 @@ TimedEffect timedEffect(const plan::Comparison& comparison, unsigned cell, const
 }
 
 void addOnce(std::vector<std::string>& names, const std::string& name) {
-  if (std::ranges::count(names, name) == 0) names.push_back(name);
+  if (!llvm::is_contained(names, name)) names.push_back(name);
 }
 
 /// Attributes the difference of two points, and lists the comparisons and criteria that read them. `either_way`: also
@@ -186,9 +187,9 @@ std::optional<Attribution> attributionOf(const plan::Plan& plan, const judge::Ju
   const auto& others = profiles[points[1]];
   Pair pair;
   for (const auto& [where, trial] : profiles[points[0]]) {
-    const auto other = others.find(where);
-    if (other == others.end()) continue;
-    auto one = read(*trial), two = read(*other->second);
+    const auto* other = base::entryOf(others, where);
+    if (!other) continue;
+    auto one = read(*trial), two = read(**other);
     if (!one || !two) continue;
     pair.treated.push_back(std::move(*one));
     pair.baseline.push_back(std::move(*two));
@@ -223,7 +224,7 @@ llvm::Expected<unsigned> numberOf(StringRef wanted, const std::vector<T>& all, s
   std::vector<std::string> names;
   for (const T& one : all) {
     // A shell takes the quotes of a text away.
-    if (wanted == one.*name || ("\"" + wanted + "\"").str() == one.*name) return static_cast<unsigned>(names.size());
+    if (wanted == one.*name || ("\"" + wanted + "\"").str() == one.*name) return unsigned(names.size());
     names.push_back(one.*name);
   }
   return llvm::createStringError(fmt::format("'{}' is not a {} of {}, which has {}", wanted.str(), what, whom,
@@ -247,9 +248,7 @@ llvm::Expected<std::map<unsigned, unsigned>> placeOf(const plan::Plan& plan, Str
     const auto [name, label] = part.split('=');
     auto factor = factorOf(plan, name);
     if (!factor) return factor.takeError();
-    auto level = levelOf(plan.factors[*factor], label.ltrim('='));
-    if (!level) return level.takeError();
-    levels[*factor] = *level;
+    if (auto error = levelOf(plan.factors[*factor], label.ltrim('=')).moveInto(levels[*factor])) return error;
   }
   return levels;
 }

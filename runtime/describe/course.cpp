@@ -97,7 +97,7 @@ Course courseOf(const plan::Plan& plan, const Of& of, Found& found) {
   for (auto& [in, one] : found.stays) {
     addTimeouts(metric, found, one);
     const auto median = stats::medianOf(one.values);
-    one.stay.n = static_cast<unsigned>(one.values.size());
+    one.stay.n = one.values.size();
     one.stay.median = median.value_or(0);
     if (median) {
       course.stays.push_back(std::move(one.stay));
@@ -112,8 +112,8 @@ Course courseOf(const plan::Plan& plan, const Of& of, Found& found) {
   std::ranges::sort(course.stays, {}, when);
   std::ranges::sort(course.lost, {}, when);
   if (!course.stays.empty())
-    course.gaps = static_cast<unsigned>(
-        std::erase_if(course.lost, [&](const Stay& one) { return one.started <= course.stays.back().started; }));
+    course.gaps =
+        std::erase_if(course.lost, [&](const Stay& one) { return one.started <= course.stays.back().started; });
   return course;
 }
 

@@ -40,9 +40,12 @@ std::optional<CurvePlace> placeOf(const Series& all, size_t at, bool stopped) {
   const auto [low, high] = std::ranges::minmax_element(values);
   stats::NestedIntervals intervals = stats::orderStatistics(values);
   if (stopped) intervals = intervals.afterWidthStop();
-  return CurvePlace{
-      static_cast<unsigned>(at + 1),         static_cast<unsigned>(values.size()), *intervals.estimate(), *low, *high,
-      intervals.interval(judge::kConfidence)};
+  return CurvePlace{unsigned(at + 1),
+                    unsigned(values.size()),
+                    *intervals.estimate(),
+                    *low,
+                    *high,
+                    intervals.interval(judge::kConfidence)};
 }
 
 }  // namespace

@@ -39,16 +39,15 @@ std::vector<double> levelsOf(const judge::Index& index, const plan::Metric& metr
   }
   std::vector<double> levels;
   for (const auto& [block, own] : blocks)
-    if (own.size() == points)
-      levels.push_back(std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(points));
+    if (own.size() == points) levels.push_back(std::accumulate(own.begin(), own.end(), 0.0) / double(points));
   return levels;
 }
 
 /// The means of so many levels each that no more than kMostLevels are left; what is over at the end is left out.
 std::vector<double> groupedBy(size_t size, const std::vector<double>& levels) {
   std::vector<double> means;
-  for (auto at = levels.begin(); levels.end() - at >= static_cast<ptrdiff_t>(size); at += static_cast<ptrdiff_t>(size))
-    means.push_back(std::accumulate(at, at + static_cast<ptrdiff_t>(size), 0.0) / static_cast<double>(size));
+  for (auto at = levels.begin(); levels.end() - at >= ptrdiff_t(size); at += ptrdiff_t(size))
+    means.push_back(std::accumulate(at, at + ptrdiff_t(size), 0.0) / double(size));
   return means;
 }
 
@@ -61,7 +60,7 @@ double trendP(const std::vector<double>& levels) {
     for (size_t j = i + 1; j < levels.size(); ++j) s += (levels[j] > levels[i]) - (levels[j] < levels[i]);
   }
   const auto term = [](double n) { return n * (n - 1) * (2 * n + 5); };
-  double variance = term(static_cast<double>(levels.size()));
+  double variance = term(double(levels.size()));
   for (const auto& [level, times] : ties) variance -= term(times);
   variance /= 18;
   if (variance <= 0 || s == 0) return 1;
@@ -71,8 +70,7 @@ double trendP(const std::vector<double>& levels) {
 double slopeOf(const std::vector<double>& levels) {
   std::vector<double> slopes;
   for (size_t i = 0; i < levels.size(); ++i)
-    for (size_t j = i + 1; j < levels.size(); ++j)
-      slopes.push_back((levels[j] - levels[i]) / static_cast<double>(j - i));
+    for (size_t j = i + 1; j < levels.size(); ++j) slopes.push_back((levels[j] - levels[i]) / double(j - i));
   return *stats::medianOf(slopes);
 }
 
@@ -96,13 +94,13 @@ std::optional<Drift> driftOf(const judge::Index& index, const plan::Metric& metr
   if (levels.size() < kFewest) return std::nullopt;
   Drift drift;
   drift.metric = metric.name;
-  drift.blocks = static_cast<unsigned>(levels.size());
+  drift.blocks = levels.size();
   drift.first = warmUp(levels);
   // A warm-up is no trend.
   const std::vector<double> from(levels.begin() + (drift.first ? 1 : 0), levels.end());
   const size_t size = (from.size() + kMostLevels - 1) / kMostLevels;
   const std::vector<double> means = groupedBy(size, from);
-  drift.last = std::exp(slopeOf(means) * static_cast<double>(from.size() - 1) / static_cast<double>(size));
+  drift.last = std::exp(slopeOf(means) * double(from.size() - 1) / size);
   drift.p = trendP(means);
   return drift;
 }

@@ -113,7 +113,7 @@ class Decomposition {
     Effects effects;
     effects.metric = std::move(metric);
     effects.points = table_.points.size();
-    effects.blocks = static_cast<unsigned>(table_.blocks);
+    effects.blocks = table_.blocks;
     effects.mean = std::exp(stats::takeMeans(rest_, [](size_t) { return 0; }).at(0).first);
     const double all = squares();
     if (all <= 0) return effects;
@@ -161,7 +161,7 @@ class Decomposition {
       size_t& group = groups.emplace_back();
       for (const size_t f : factors) {
         const auto& own = table_.grid[f];
-        group = group * own.size() + static_cast<size_t>(std::ranges::find(own, point[f]) - own.begin());
+        group = group * own.size() + size_t(std::ranges::find(own, point[f]) - own.begin());
       }
       levels[group] = point;
     }

@@ -1,18 +1,16 @@
 #include "runtime/describe/ideals.h"
 
-#include <variant>
-
 namespace expc::describe {
 namespace {
 
 /// Returns the ratio in a comparison's term, and multiplies the factors around it into `scale`; null if the term is no
 /// ratio.
 const plan::OperationTerm* ratioOf(const plan::Term& term, double& scale) {
-  if (const auto* scaled = std::get_if<plan::ScaleTerm>(&term.node)) {
+  if (const auto* scaled = term.as<plan::ScaleTerm>()) {
     scale *= scaled->factor;
     return ratioOf(*scaled->term, scale);
   }
-  const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
+  const auto* operation = term.as<plan::OperationTerm>();
   return operation && operation->op == plan::OperationTerm::Op::Ratio ? operation : nullptr;
 }
 
@@ -25,8 +23,8 @@ Ideals idealsOf(const plan::Plan& plan, const judge::Judgement& judgement, const
       double scale = 1;
       const plan::OperationTerm* ratio = cell.ideal ? ratioOf(*cell.term, scale) : nullptr;
       if (!ratio) break;
-      const auto* treated = std::get_if<plan::MetricTerm>(&ratio->operands[0]->node);
-      const auto* baseline = std::get_if<plan::MetricTerm>(&ratio->operands[1]->node);
+      const auto* treated = ratio->operands[0]->as<plan::MetricTerm>();
+      const auto* baseline = ratio->operands[1]->as<plan::MetricTerm>();
       // For a time the baseline is the numerator, so its ideal is a hyperbola over the factor: no line is drawn.
       if (!treated || !baseline || treated->metric != metric.name || treated->place != cell.points[0]) break;
       const judge::Summary* start = judgement.find(baseline->place.point, metric.name);

@@ -17,9 +17,7 @@ std::vector<const judge::PointStatus*> statusesOf(const judge::Judgement& judgem
 }
 
 bool onlyTimesOut(const judge::Judgement& judgement, const plan::Criterion& criterion) {
-  return std::ranges::any_of(statusesOf(judgement, criterion), [](const judge::PointStatus* status) {
-    return status->timeouts > 0 && status->valid == 0;
-  });
+  return std::ranges::any_of(statusesOf(judgement, criterion), &judge::PointStatus::onlyTimesOut);
 }
 
 std::vector<ArmLosses> unevenLosses(const judge::Judgement& judgement, const plan::Criterion& criterion) {

@@ -47,7 +47,7 @@ std::vector<Ranked> rank(const judge::Index& index, const plan::Metric& metric) 
   for (const plan::Point& point : index.plan().points) {
     std::vector<judge::PointValue> values = judge::valuesAt(index, metric, point);
     if (values.empty()) continue;
-    const Ranked ranked{point.id, std::nullopt, *stats::medianOf(plain(values)), static_cast<unsigned>(values.size())};
+    const Ranked ranked{point.id, std::nullopt, *stats::medianOf(plain(values)), unsigned(values.size())};
     all.push_back({ranked, std::move(values)});
   }
   std::ranges::stable_sort(
@@ -56,19 +56,18 @@ std::vector<Ranked> rank(const judge::Index& index, const plan::Metric& metric) 
   const unsigned fewest = rankBlocks(all.size());
   const bool told =
       metric.exact || std::ranges::any_of(all, [&](const Measured& one) { return one.ranked.n >= fewest; });
-  const double confidence =
-      1 - (1 - judge::kConfidence) / static_cast<double>(std::max<size_t>(1, pairsOf(all.size())));
+  const double confidence = 1 - (1 - judge::kConfidence) / double(std::max<size_t>(1, pairsOf(all.size())));
   size_t first = 0;
   for (size_t i = 0; i < all.size(); ++i) {
     if (i > first && !sharesRank(metric, all[first].values, all[i].values, confidence)) first = i;
-    if (told) all[i].ranked.rank = static_cast<unsigned>(first + 1);
+    if (told) all[i].ranked.rank = unsigned(first + 1);
     ranks.push_back(all[i].ranked);
   }
   return ranks;
 }
 
 unsigned rankBlocks(size_t points) {
-  return stats::minimumPairs(judge::kConfidence, static_cast<unsigned>(std::max<size_t>(1, pairsOf(points))));
+  return stats::minimumPairs(judge::kConfidence, unsigned(std::max<size_t>(1, pairsOf(points))));
 }
 
 }  // namespace expc::describe

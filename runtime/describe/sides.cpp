@@ -17,7 +17,7 @@ namespace {
 
 /// The terms that the cell subtracts; empty for a cell that is no difference.
 std::vector<plan::TermPtr> differenceOf(const plan::Cell& cell) {
-  const auto* operation = std::get_if<plan::OperationTerm>(&cell.term->node);
+  const auto* operation = cell.term->as<plan::OperationTerm>();
   if (!operation || operation->op != plan::OperationTerm::Op::Difference) return {};
   return operation->operands;
 }
@@ -52,8 +52,8 @@ class Source {
   double magnitude(const plan::Cell& cell) const { return magnitudeOf(index_, cell); }
   judge::Scope scope() const {
     judge::Scope scope;
-    scope.sessions = static_cast<unsigned>(sessions_.size());
-    scope.nodes = static_cast<unsigned>(nodes_.size());
+    scope.sessions = sessions_.size();
+    scope.nodes = nodes_.size();
     return scope;
   }
 
@@ -144,8 +144,8 @@ bool measure(Both& both) {
   Shift& shift = both.shift;
   std::vector<double> before = both.before.values, after = both.after.values;
   const bool exact = shift.constant = both.exact && constant(before) && constant(after);
-  shift.before_n = static_cast<unsigned>(before.size());
-  shift.after_n = static_cast<unsigned>(after.size());
+  shift.before_n = before.size();
+  shift.after_n = after.size();
   shift.before = stats::medianOf(before);
   shift.after = stats::medianOf(after);
   const bool above = allPositive(before), still_above = allPositive(after);
@@ -221,8 +221,8 @@ Sides compareSides(const judge::Index& before, const judge::Index& after, double
     shift.moved = stats::significant(p_values[i], levels[i]);
     shift.apart = !shift.moved && stats::significant(here[i], levels_here[i]);
   }
-  const double least_level = (1 - judge::kConfidence) / static_cast<double>(std::max<size_t>(1, tested.size()));
-  sides.tested = static_cast<unsigned>(tested.size());
+  const double least_level = (1 - judge::kConfidence) / double(std::max<size_t>(1, tested.size()));
+  sides.tested = tested.size();
   for (Both& both : all) {
     Shift& shift = both.shift;
     shift.tellable = shift.moved || (shift.tellable && (shift.constant || stats::significant(both.least, least_level)));

@@ -10,23 +10,18 @@ namespace {
 
 using Published = std::map<std::string, double>;  // by metric
 
-/// Returns the published value of a metric, if there is one.
-std::optional<double> valueOf(const Published& published, const char* metric) {
-  return base::valueIn(published, metric);
-}
-
 /// Returns the published time of a step at a point, from a time or from a rate of images.
 std::optional<double> stepSeconds(const plan::Point& point, const Published& published) {
   for (const char* name : {"iteration_time", "step_time"})
-    if (const auto seconds = valueOf(published, name)) return seconds;
-  const auto rate = valueOf(published, "images_per_s");
+    if (const auto seconds = base::valueIn(published, name)) return seconds;
+  const auto rate = base::valueIn(published, "images_per_s");
   const auto batch = point.parameters.getNumber("batch");
   return rate && batch ? std::optional(*batch * plan::devicesOf(point) / *rate) : std::nullopt;
 }
 
 std::optional<double> trialSeconds(const plan::Point& point, const Published& published,
                                    const llvm::json::Object& settings) {
-  const auto step = stepSeconds(point, published), epoch = valueOf(published, "epoch_time");
+  const auto step = stepSeconds(point, published), epoch = base::valueIn(published, "epoch_time");
   const double warmup = settings.getNumber("warmup").value_or(0);
   if (const auto steps = settings.getNumber("steps"))
     return step ? std::optional((*steps + warmup) * *step) : std::nullopt;

@@ -93,9 +93,7 @@ llvm::Error Campaign::run() {
   // Sessions come first, because the run's record refers to one of them.
   for (unsigned lane = 0; lane < lanes_.size(); ++lane)
     if (auto error = openSession(lane)) return error;
-  auto run = env_.store.addRun(env_.record(lanes_.front().session));
-  if (!run) return run.takeError();
-  run_ = *run;
+  if (auto error = env_.store.addRun(env_.record(lanes_.front().session)).moveInto(run_)) return error;
   if (auto error = prepare()) {
     // An interrupt during the heat-up surfaces as an error of the launcher; it is a normal end of the run.
     if (!launch::Interrupts::requested()) return error;
@@ -328,21 +326,24 @@ void Campaign::blockOver(plan::TrialKind kind) {
   if (!index_.onlyLost(kind)) return;
   // The user sees the newest reason: earlier ones may have been mended meanwhile.
   const judge::PlaceOutcomes* newest = nullptr;  // the place with the newest loss, whose reason is shown
-  for (unsigned number = 0; number < index_.places(); ++number)
-    if (const auto& place = index_.of(kind, number); !newest || place.last_lost > newest->last_lost) newest = &place;
+  bool failed = false, disturbed = false;
+  for (unsigned number = 0; number < index_.places(); ++number) {
+    const judge::PlaceOutcomes& place = index_.of(kind, number);
+    if (!newest || place.last_lost > newest->last_lost) newest = &place;
+    failed = failed || place.failed > 0;
+    disturbed = disturbed || place.invalid > 0;
+  }
   // The next block would cost as much and end in the same way.
   scheduler_.close(kind);
   all_failed_ = true;
   env_.listener.finished();
-  const std::string cause = newest ? newest->last_reason : "";
-  const judge::Tally& tally = index_.tally();
-  if (index_.timeouts(kind) == 0)
-    env_.listener.say("stopped: every {} trial {}. Fix the cause, and {}. The cause: {}", plan::toString(kind),
-                      tally.failed > 0 ? "failed" : "was disturbed", wayOn(options_), cause);
-  else
-    env_.listener.say("stopped: every {} trial {}. Fix the cause or raise the limit, and {}. The cause: {}",
-                      plan::toString(kind), tally.failed > 0 ? "failed or timed out" : "timed out", wayOn(options_),
-                      cause);
+  const bool late = index_.timeouts(kind) > 0;
+  std::vector<std::string> ends;
+  if (failed || disturbed) ends.emplace_back(failed ? "failed" : "was disturbed");
+  if (late) ends.emplace_back("timed out");
+  env_.listener.say("stopped: every {} trial {}. Fix the cause{}, and {}. The cause: {}", plan::toString(kind),
+                    base::joined(ends, " or "), late ? " or raise the limit" : "", wayOn(options_),
+                    newest ? newest->last_reason : "");
 }
 
 bool Campaign::stopping() const {

@@ -140,9 +140,11 @@ class Campaign {
   llvm::Error landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd end);
   /// Error: a file that trials of the point read has changed since the run began.
   llvm::Error checkFiles(const plan::Point& point);
-  /// Decides what the end of the last launch means for the trial, writes it to the store, then tells index, scheduler
-  /// and listener. Error: the store cannot be written, or an input changed while the trial ran.
+  /// Decides what the end of the last launch means for the trial, writes it to the store, then counts it. Error: the
+  /// store cannot be written, or an input changed while the trial ran.
   llvm::Error finish(Flight& flight, launch::TrialEnd end);
+  /// Tells index, scheduler, forecast and listener of a stored trial.
+  void count(const Flight& flight);
   /// Closes the lane whose trial left processes that do not die (`stuck`), since they keep its devices. Error: no lane
   /// is left.
   llvm::Error closeLane(const Flight& flight, const std::vector<int>& stuck);

@@ -159,7 +159,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<No
     }
   }
   trial.devices = base::canonicalJson(std::move(devices));
-  trial.nodes = static_cast<unsigned>(flight->parts.size());
+  trial.nodes = flight->parts.size();
   trial.started = env_.clock.wall();
   auto id = env_.store.beginTrial(trial);
   if (!id) return id.takeError();
@@ -301,8 +301,13 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   env_.traces.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
   // The trial is stored as failed; the changed file ends the run.
   if (!changed.empty()) return llvm::createStringError(changed);
-  if (trial.status == TrialStatus::Interrupted) return llvm::Error::success();
+  if (trial.status != TrialStatus::Interrupted) count(flight);
+  return llvm::Error::success();
+}
 
+void Campaign::count(const Flight& flight) {
+  const store::Trial& trial = flight.trial;
+  const plan::TrialKind kind = trial.key->kind;
   // A reason that repeats is printed in full once. `failedAsBefore` must be asked before the trial is added to the
   // index.
   const bool as_before = index_.failedAsBefore(trial);
@@ -312,7 +317,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   index_.add(trial);
   scheduler_.ended(flight.lane, trial);
   // A place that has no result is tried again, in this block or in another one, so the forecast still expects it.
-  if (hasResult(trial.status)) forecast_.placeOver(kind), ++done_;
+  if (store::hasResult(trial.status)) forecast_.placeOver(kind), ++done_;
   outcome_.add(trial.status);
   env_.listener.trialEnded(noteOf(flight), trial.status, trial.seconds, told);
   const judge::PlaceOutcomes& place = index_.of(kind, trial.place());
@@ -322,7 +327,6 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   if (trial.status == TrialStatus::Timeout && index_.settled(kind, place))
     env_.listener.say("skipping {} {}: it timed out in all {} blocks, which is its result under this limit",
                       plan::toString(kind), flight.note.point_label, place.ended);
-  return llvm::Error::success();
 }
 
 llvm::Error Campaign::closeLostLanes() {
@@ -423,7 +427,7 @@ TrialNote Campaign::noteOf(const Flight& flight) const {
   note.point_label = plan_.label(*flight.point);
   if (!trial.place().control.empty()) note.point_label += " (control " + trial.place().control + ")";
   note.kind = trial.key->kind;
-  const bool over = hasResult(trial.status);
+  const bool over = store::hasResult(trial.status);
   forecast_.fill(note, done_ - over, over);
   return note;
 }

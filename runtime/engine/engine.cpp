@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <set>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/text.h"
@@ -55,7 +56,7 @@ llvm::Error markUnavailable(Setup& setup, ProgressListener& listener) {
     if (why.empty()) why = point.unavailable;
   if (here > 0) listener.say("{} cannot run on this machine: {}", base::counted(here, "point"), why);
   if (setup.plan.points.empty()) return base::failure("the plan has no points: nothing to run");
-  if (static_cast<size_t>(all) < setup.plan.points.size()) return llvm::Error::success();
+  if (size_t(all) < setup.plan.points.size()) return llvm::Error::success();
   return base::failure(
       "none of the {} points can run on this machine ({}; the first one: {}). Use another machine, or --devices",
       setup.plan.points.size(), machine::summary(setup.machine, setup.slots), why);
@@ -124,18 +125,15 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
   if (auto error = markInfeasible(setup, options.try_infeasible, listener)) return error;
   shareDevices(setup, listener);
   sayChoices(setup, listener);
-  auto environment = commandEnvironment(ownVariables(), options.pass_env);
-  if (!environment) return environment.takeError();
-  setup.command_environment = std::move(*environment);
+  if (auto error = commandEnvironment(ownVariables(), options.pass_env).moveInto(setup.command_environment))
+    return error;
   if (auto error = findWorkers(setup, options)) return error;
   findHeater(setup, options, listener);
   if (auto error = spreadOverNodes(setup, options, listener)) return error;
   // Processes are asked for the points that are left.
   if (!setup.plan.processes().empty()) setup.plan.indexPoints();
   if (auto error = inputs::checkDataExists(plan)) return error;
-  auto files = inputs::findCommandFiles(setup.plan, options.results);
-  if (!files) return files.takeError();
-  setup.command_files = std::move(*files);
+  if (auto error = inputs::findCommandFiles(setup.plan, options.results).moveInto(setup.command_files)) return error;
   if (setup.command)
     for (const std::string& line : notGivenLines(setup.command_environment, setup.command_files))
       listener.message(line);
@@ -151,11 +149,11 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const inputs::
   if (!digests) return digests.takeError();
   // Data that the lock does not name is not held to anything.
   for (const auto& [path, digest] : *digests)
-    if (auto locked = options.locked_data.find(path); locked != options.locked_data.end() && locked->second != digest)
+    if (const auto* locked = base::entryOf(options.locked_data, path); locked && *locked != digest)
       return base::failure(
           "{} has changed since the lock was written ({} instead of {}): restore it, or renew the lock with `expc plan "
           "--lock`",
-          path, digest, locked->second);
+          path, digest, *locked);
   if (!options.scratch.empty()) setup.copies = inputs::scratchCopies(setup.plan, *digests, options.scratch);
   setup.match.data_digests = std::move(*digests);
   // Variables that commands get count like data: trials with other values of them are others.

@@ -14,6 +14,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
@@ -120,9 +121,9 @@ class Extraction {
 
   /// Whether the trial read the metric as the plan does now.
   static bool isReadSo(const store::TrialKey& before, const store::TrialKey& now, const std::string& metric) {
-    const auto wanted = now.readings.find(metric), held = before.readings.find(metric);
-    if (wanted == now.readings.end()) return true;  // measured on the process, not read from output
-    return held != before.readings.end() && held->second == wanted->second;
+    const auto wanted = base::valueIn(now.readings, metric);
+    // Without a reading it was measured on the process, not read from output.
+    return !wanted || base::valueIn(before.readings, metric) == wanted;
   }
 
   /// Asks the worker for the batch's values, kAtOnce outputs at a time.

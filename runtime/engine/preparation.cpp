@@ -9,6 +9,7 @@
 #include <ranges>
 #include <set>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/results_folder.h"
@@ -44,9 +45,7 @@ std::string folderOf(const Setup& setup, const plan::Point& point, const std::st
 /// The digest of a prepared file in the newest run that has one; "" if none does.
 std::string lastDigest(const store::Contents& known, const std::string& file) {
   for (const auto& [id, run] : known.runs | std::views::reverse)
-    if (const auto found = run.match.data_digests.find(file);
-        found != run.match.data_digests.end() && !found->second.empty())
-      return found->second;
+    if (const auto* found = base::entryOf(run.match.data_digests, file); found && !found->empty()) return *found;
   return "";
 }
 
@@ -111,9 +110,7 @@ llvm::Error digestPrepared(Setup& setup, const std::string& results, const store
       } else if (seen.insert(file).second) {
         // Points share folders; each file is read once.
         setup.files.watch(file, path);
-        auto digest = inputs::digestPath(path, tick);
-        if (!digest) return digest.takeError();
-        digests[file] = std::move(*digest);
+        if (auto error = inputs::digestPath(path, tick).moveInto(digests[file])) return error;
       }
     }
   }

@@ -58,7 +58,7 @@ class BarProgress : public ProgressListener {
   void trialProgress(const TrialNote& trial, std::string_view phase, uint64_t done, uint64_t total) override {
     if (SteadyClock::now() - drawn_ < kRedraw) return;
     std::string what = total > 0 ? fmt::format("{} {}/{}", phase, done, total) : std::string(phase);
-    draw(trial, what, total > 0 ? double(done) / double(total) : 0);
+    draw(trial, what, total > 0 ? double(done) / total : 0);
   }
   void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) override {
     if (status != store::TrialStatus::Valid) {
@@ -87,7 +87,7 @@ class BarProgress : public ProgressListener {
   /// `part`: how much of the present trial is done, 0 to 1.
   void draw(const TrialNote& trial, std::string_view what, double part) {
     double share = trial.expected ? std::clamp((trial.done + part) / trial.expected, 0.0, 1.0) : 0;
-    unsigned full = unsigned(share * kBarCells);
+    unsigned full = share * kBarCells;
     std::string left = remainingText(trial);
     std::string text = fmt::format("[{:#<{}}{:.<{}}] {}/{}{}{}  {}", "", full, "", kBarCells - full, trial.done + 1,
                                    trial.expected, left.empty() ? "" : "  ", left, nameText(trial));

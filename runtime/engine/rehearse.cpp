@@ -56,15 +56,13 @@ class Rehearser {
         runner_(*launcher_, launch::Clock::real(), [&lease] { return lease.heartbeat(); }),
         commands_(setup, folder_, options.timeout_seconds, runner_, listener) {
     // The smallest memory among the cards counts: a point fits if it fits on every card.
-    cards_.count = static_cast<unsigned>(setup.slots.size());
+    cards_.count = setup.slots.size();
     for (const machine::Gpu& gpu : setup.machine.gpus)
       cards_.memory = cards_.memory == 0 ? gpu.memory_bytes : std::min(cards_.memory, gpu.memory_bytes);
   }
 
   llvm::Expected<RehearsalOutcome> run() {
-    auto known = rehearsal::read(options_.results, setup_.plan.study);
-    if (!known) return known.takeError();
-    known_ = std::move(*known);
+    if (auto error = rehearsal::read(options_.results, setup_.plan.study).moveInto(known_)) return error;
     outcome_.study.study = setup_.plan.study;
     std::set<std::string> started;  // a process that goes through levels by itself is launched once
     for (const plan::Point& point : setup_.plan.points) {
@@ -192,9 +190,6 @@ class Rehearser {
     return "";
   }
 
-  /// The memory of each process. Data that one holds, or makes up, must not take all of this machine's.
-  uint64_t memoryShare(uint64_t processes) const { return setup_.machine.memory_bytes / 5 * 4 / processes; }
-
   /// A timed trial of a few steps, with the seed of the first block and the first set of devices.
   launch::TrialRequest request(const plan::Point& point) const {
     constexpr plan::TrialKind kind = plan::TrialKind::Timed;
@@ -202,13 +197,14 @@ class Rehearser {
         requestFor(setup_, point, point.id, kind, blockSeed(setup_.plan.design.seed, setup_.plan.study, kind, 0));
     protocol::TrialSpec& spec = request.spec;
     spec.rehearsal = true;
-    spec.memory_limit = memoryShare(1);
+    // The limit of all processes together: data that they hold, or make up, must not take all of this machine's memory.
+    spec.memory_limit = setup_.machine.memory_bytes / 5 * 4;
+    request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
     if (setup_.workloadOf(point).command) return request;
     spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
-    placeRanks(request, {{setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}},
+    placeRanks(request, partsOf(setup_, setup_.lane(0), {}, point),
                setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
-    spec.memory_limit = memoryShare(spec.world_size);
-    request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
+    spec.memory_limit /= spec.world_size;
     request.timeout_seconds = options_.timeout_seconds.value_or(judge::kDefaultTimeoutSeconds);
     return request;
   }
@@ -254,9 +250,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& op
   if (!std::getenv(kDrop)) setup.environment.push_back(fmt::format("{}={}", kDrop, kDropped));
   // The parameter `numa` changes times only, which a rehearsal does not measure.
   markUnavailable(setup, /*places=*/false);
-  auto environment = commandEnvironment(ownVariables(), {});
-  if (!environment) return environment.takeError();
-  setup.command_environment = std::move(*environment);
+  if (auto error = commandEnvironment(ownVariables(), {}).moveInto(setup.command_environment)) return error;
   for (const plan::Workload& workload : plan.workloads)
     if (auto error = findWorker(setup, options, workload)) return error;
   auto files = inputs::findCommandFiles(setup.plan, options.results);

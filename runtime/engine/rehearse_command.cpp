@@ -12,6 +12,7 @@
 #include "runtime/base/format.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/launch/interrupts.h"
+#include "runtime/engine/launch/rank_process.h"
 #include "runtime/rehearsal/records.h"
 #include "runtime/store/match.h"
 
@@ -22,7 +23,7 @@ using store::TrialStatus;
 
 /// The steps after which `import expc` ends a program that marks them, and the seconds after which any other is ended.
 constexpr int kMarked = 2, kUnmarked = 1, kCommandSeconds = 60;
-/// The folder of the records, below that of a trial or, for services, of rehearsals.
+/// The folder of the records, below that of a trial or, for preparations and services, of rehearsals.
 constexpr const char* kRecords = "/.records";
 /// The variable that names the folder to the null libraries.
 constexpr const char* kRecord = "NULLGPU_RECORD=";
@@ -61,11 +62,10 @@ llvm::Expected<launch::TrialEnd> CommandRehearser::run(const plan::Point& point,
                                                        std::function<void(const protocol::Event&)> progress) {
   if (std::string why = prepared(point, request.spec); !why.empty())
     return endedBy(TrialStatus::Failed, std::move(why));
-  const std::vector<NodePart> parts{
-      {setup_.machine, setup_.slots, setup_.lane(0).sets.of(plan::devicesOf(point), 0), ""}};
+  const store::Block block;
+  const std::vector<NodePart> parts = partsOf(setup_, setup_.lane(0), block, point);
   if (auto error = complete(point, parts, request)) return error;
   passOver();
-  const store::Block block;
   const ServedTrial trial{point, block, position_++, 1, parts};
   while (true) {
     auto ready = services_.ready(0, trial);
@@ -76,26 +76,14 @@ llvm::Expected<launch::TrialEnd> CommandRehearser::run(const plan::Point& point,
   if (launch::Interrupts::requested()) return endedBy(TrialStatus::Interrupted);
   if (!services_.death(0)) passOver();
   services_.address(0, request);
-  const std::string folder = request.spec.folder;
-  auto end = runBeside(std::move(request), std::move(progress));
+  const launch::TrialEnd* dead = services_.death(0);
+  auto end = dead ? llvm::Expected<launch::TrialEnd>(endedBy(dead->status, dead->reason))
+                  : runner_.run(request, std::move(progress), [this] { return services_.death(0); });
   if (!end || end->status == TrialStatus::Interrupted) return end;
-  takeRecords(folder, *end);
-  services_.trialOver(0, *end);
+  takeRecords(request.spec.folder, *end);
+  const std::vector<int> stuck = services_.trialOver(0, *end);
+  if (!stuck.empty()) return launch::besideStuck(launch::stuckText(stuck.front()));
   return end;
-}
-
-llvm::Expected<launch::TrialEnd> CommandRehearser::runBeside(launch::TrialRequest request,
-                                                             std::function<void(const protocol::Event&)> progress) {
-  if (const launch::TrialEnd* dead = services_.death(0)) return endedBy(dead->status, dead->reason);
-  std::optional<launch::TrialEnd> end;
-  launch::TrialHooks hooks;
-  hooks.ended = [&end](launch::TrialEnd ended) { return end = std::move(ended), llvm::Error::success(); };
-  hooks.progress = std::move(progress);
-  hooks.doomed = [this] { return services_.death(0); };
-  if (auto error = runner_.start(std::move(request), std::move(hooks))) return error;
-  while (!end)
-    if (auto error = runner_.attend()) return error;
-  return std::move(*end);
 }
 
 llvm::Error CommandRehearser::end() {
@@ -135,7 +123,6 @@ llvm::Error CommandRehearser::complete(const plan::Point& point, const std::vect
   completeForCommand(request, setup_.plan, point, parts, "127.0.0.1", folder, variables,
                      setup_.workloadOf(point).command->ranks);
   spec.memory_limit /= spec.world_size;
-  request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
   request.timeout_seconds = judge::kDefaultTimeoutSeconds;
   return llvm::Error::success();
 }

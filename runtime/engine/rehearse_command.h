@@ -26,8 +26,8 @@ class CommandRehearser {
   CommandRehearser(Setup& setup, const std::string& folder, std::optional<double> seconds, launch::TrialRunner& runner,
                    ProgressListener& listener);
 
-  /// Runs a few steps of the point. `request` lacks only what a command needs. If the preparation or a service fails,
-  /// the point ends with that reason.
+  /// Runs a few steps of the point. `request` lacks only what a command needs; its memory limit is that of all
+  /// processes. If the preparation or a service fails, the point ends with that reason.
   llvm::Expected<launch::TrialEnd> run(const plan::Point& point, launch::TrialRequest request,
                                        std::function<void(const protocol::Event&)> progress);
   /// Ends the services.
@@ -38,9 +38,6 @@ class CommandRehearser {
   std::string prepared(const plan::Point& point, protocol::TrialSpec& spec);
   /// Fills in what ends the trial after its third marked step, with its program or after a while.
   llvm::Error complete(const plan::Point& point, const std::vector<NodePart>& parts, launch::TrialRequest& request);
-  /// Runs the trial beside its services, which are ready or dead.
-  llvm::Expected<launch::TrialEnd> runBeside(launch::TrialRequest request,
-                                             std::function<void(const protocol::Event&)> progress);
   /// Passes over the records of preparations and services that have ended.
   void passOver();
   /// Replaces the result by what the records of the processes say, those of services included.

@@ -100,10 +100,6 @@ std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t bl
   return places;
 }
 
-bool hasResult(TrialStatus status) {
-  return status == TrialStatus::Valid || status == TrialStatus::Timeout || status == TrialStatus::Infeasible;
-}
-
 bool needsTrials(const judge::Index& index) {
   const auto kinds = kindsInOrder(index.plan());
   return std::ranges::any_of(kinds, [&](plan::TrialKind kind) { return !judge::nextBlock(index, kind).empty(); });
@@ -117,7 +113,7 @@ void Scheduler::count(Tried& tried, const store::Trial& trial) {
   tried.attempts = std::max(tried.attempts, trial.attempt);
   tried.failed += trial.status == TrialStatus::Failed;
   tried.invalid += trial.status == TrialStatus::Invalid;
-  tried.over |= hasResult(trial.status);
+  tried.over |= store::hasResult(trial.status);
 }
 
 std::vector<Scheduler::Tried> Scheduler::triedOf(const store::BlockPlan& block,
@@ -152,11 +148,6 @@ void Scheduler::begin(unsigned lane, store::BlockPlan block, const std::vector<s
 
 void Scheduler::ended(unsigned lane, const store::Trial& trial) {
   if (trial.position < lanes_[lane].tried.size()) count(lanes_[lane].tried[trial.position], trial);
-}
-
-bool Scheduler::isOpen(unsigned lane, unsigned position) const {
-  const Lane& own = lanes_[lane];
-  return own.block && !isOver(*own.block, position, own.tried[position]);
 }
 
 const store::BlockPlan* Scheduler::block(unsigned lane) const {
@@ -251,7 +242,8 @@ std::string endedAtLookText(const Index& index) {
 }
 
 std::string storedText(const Index& index) {
-  const uint64_t ended = judge::storedTrials(index).trials;
+  uint64_t ended = 0;
+  for (const plan::KindDesign& design : index.plan().design.kinds) ended += judge::remaining(index, design.kind).stored;
   const uint64_t timeouts = ended - std::min(ended, index.tally().valid);
   return fmt::format("all {} trials are stored{}", ended,
                      timeouts ? fmt::format(", {} of them timed out", timeouts) : "");

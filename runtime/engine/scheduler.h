@@ -50,8 +50,6 @@ class Scheduler {
   void begin(unsigned lane, store::BlockPlan block, const std::vector<store::Trial>& before = {});
   /// Takes the end of a trial of the lane's block.
   void ended(unsigned lane, const store::Trial& trial);
-  /// Whether the place of the lane's block still is to be run; false after its last attempt.
-  bool isOpen(unsigned lane, unsigned position) const;
   /// Leaves the lane's block as it is; next() will make another one.
   void abandon(unsigned lane) { lanes_[lane].block.reset(); }
   /// Asks for no further block of the kind. Blocks under way go on.
@@ -85,9 +83,6 @@ class Scheduler {
   std::vector<Lane> lanes_;
   std::set<plan::TrialKind> closed_;
 };
-
-/// Whether a trial that ended so is not repeated in its block: timeouts and lack of memory are results.
-bool hasResult(store::TrialStatus status);
 
 /// Whether any kind still lacks trials.
 bool needsTrials(const judge::Index& index);

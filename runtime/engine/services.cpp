@@ -33,7 +33,7 @@ std::string leftBehindText(const launch::TrialEnd& end, std::string_view program
       return fmt::format(
           "{} that {} left behind {} ended: a program that trials need is a service (`service NAME command "
           "[…]`, which the workload names)",
-          base::counted(static_cast<uint64_t>(note.number), "process"), program, note.number == 1 ? "was" : "were");
+          base::counted(uint64_t(note.number), "process"), program, note.number == 1 ? "was" : "were");
   return "";
 }
 
@@ -83,7 +83,7 @@ llvm::Error Services::start(unsigned lane, const ServedTrial& trial, const plan:
 void Services::heard(Instance& instance, const protocol::Event& event) {
   using Type = protocol::Event::Type;
   if (event.type == Type::Progress && event.phase == protocol::kReadyPhase && !instance.seconds) {
-    instance.seconds = static_cast<double>(event.done) / 1e6;
+    instance.seconds = double(event.done) / 1e6;
     instance.process = event.total;
     if (told_ready_.insert(instance.name).second)
       listener_.say("the service {} is ready after {}", instance.name, durationText(*instance.seconds));

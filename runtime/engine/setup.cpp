@@ -14,6 +14,7 @@
 #include <iterator>
 #include <map>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/hash.h"
@@ -37,8 +38,7 @@ using llvm::StringRef;
 /// Error: the worker does not have the workload in the plan's version. The message lists what it has.
 llvm::Error checkWorkload(const plan::Workload& workload, const launch::WorkerDescription& worker,
                           const std::string& path) {
-  auto found = worker.workloads.find(workload.name);
-  if (found != worker.workloads.end() && found->second == workload.version) return llvm::Error::success();
+  if (base::valueIn(worker.workloads, workload.name) == workload.version) return llvm::Error::success();
   std::string offered;
   for (const auto& [name, version] : worker.workloads)
     offered += fmt::format("{}{} version {}", offered.empty() ? "" : ", ", name, version);
@@ -75,9 +75,7 @@ bool isTooFar(const Setup& setup, const plan::Point& point) {
 llvm::Expected<WorkerProgram> describe(const Setup& setup, const std::string& path) {
   WorkerProgram program;
   program.path = path;
-  auto description = launch::describeWorker(path, setup.environment);
-  if (!description) return description.takeError();
-  program.description = std::move(*description);
+  if (auto error = launch::describeWorker(path, setup.environment).moveInto(program.description)) return error;
   const bool null_cards = setup.null_machine != nullptr;
   program.environment_class = (null_cards ? std::string(store::kNullClass) : "") +
                               machine::environmentClass(setup.machine, setup.lanes.front().slots,
@@ -211,9 +209,7 @@ llvm::Error findSlots(Setup& setup, const Resources& resources, ProgressListener
   for (const std::string& note : setup.machine.notes) listener.message(note);
   // `--devices N` takes the first N GPUs, so those that other runs hold come last.
   machine::putFreeFirst(setup.machine.gpus, resources.device_locks);
-  auto slots = machine::slots(setup.machine, resources.devices);
-  if (!slots) return slots.takeError();
-  setup.slots = std::move(*slots);
+  if (auto error = machine::slots(setup.machine, resources.devices).moveInto(setup.slots)) return error;
   // One lane with all slots, until shareDevices() divides them.
   setup.lanes = {{setup.slots, machine::AlikeSets(setup.machine, setup.slots), 0, {}}};
   // Null cards exist only in processes with the null libraries, which share their state through this folder.

@@ -24,9 +24,7 @@ using llvm::json::Value;
 /// The first difference between two machines that a user can recognise, with both values; "" if none of these differ.
 std::string difference(const machine::Machine& one, const machine::Machine& other) {
   const auto gpus = [](const machine::Machine& machine) {
-    std::string text;
-    for (const machine::Gpu& gpu : machine.gpus) text += (text.empty() ? "" : ", ") + gpu.name;
-    return text.empty() ? std::string("none") : text;
+    return machine.gpus.empty() ? "none" : base::joined(base::textsOf(machine.gpus, &machine::Gpu::name));
   };
   const std::tuple<const char*, std::string, std::string> all[] = {
       {"processor", one.cpu_model, other.cpu_model},
@@ -125,8 +123,7 @@ bool isOneProcess(const Setup& setup, const plan::Point& point) {
 
 /// "4 blocks run at once, 2 on each of the nodes n1, n2": for the user. `each`: nodes of one lane.
 std::string spreadText(const Setup& setup, unsigned each) {
-  std::string names;
-  for (const nodes::Node& node : setup.nodes->all()) names += (names.empty() ? "" : ", ") + node.name;
+  const std::string names = base::joined(base::textsOf(setup.nodes->all(), &nodes::Node::name));
   const unsigned used = setup.lanes.size() / setup.lanes_per_node * each, all = setup.nodes->all().size();
   const std::string left =
       used < all ? fmt::format("; the last {} of them {} unused", all - used, base::are(all - used)) : "";

@@ -35,7 +35,7 @@ std::string sparkline(const Course& course) {
     const double median = course.stays[i].median;
     const double share = median > low.median ? (median - low.median) / (high.median - low.median) : 0;
     // With infinite values the share is nan, which fails the comparison and takes the highest bar.
-    text += kBars[share < 1 ? static_cast<size_t>(share * 8) : 7];
+    text += kBars[share < 1 ? size_t(share * 8) : 7];
   }
   return text;
 }
@@ -59,8 +59,8 @@ std::string stayText(const Stay& stay) {
 
 /// Returns a stay for programs: its median if it has values, else why it has none.
 Object stayJson(const std::vector<std::string>& sides, const Stay& one) {
-  Object object = base::record("started", timeText({one.started}), "side", sides[one.side], "session", one.session,
-                               "host", one.host, "worker_build", one.build, "data_digest", one.data);
+  Object object = base::record("started", timeText({one.started}), "side", sides[one.side],
+                               EXPC_NAMED(one, session, host), "worker_build", one.build, "data_digest", one.data);
   if (one.n > 0) {
     object["n"] = one.n;
     object["median"] = base::jsonNumber(one.median);
@@ -199,10 +199,8 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
   if (shown) append(section.part.blocks, std::move(lines));
   for (const Stay& stay : course.stays) stays.push_back(stayJson(sides, stay));
   for (const Stay& stay : course.lost) lost.push_back(stayJson(sides, stay));
-  section.json.push_back(base::record("metric", course.metric, "label", course.label, "unit", course.unit,
-                                      "environment_class", course.environment_class, "p", course.p, "stays", stays,
-                                      "changes", changes, "drift", drift, "outlying", outlying, "lost", lost, "gaps",
-                                      course.gaps));
+  section.json.push_back(base::record(EXPC_NAMED(course, metric, label, unit, environment_class, p, gaps), "stays",
+                                      stays, "changes", changes, "drift", drift, "outlying", outlying, "lost", lost));
 }
 
 }  // namespace

@@ -23,16 +23,15 @@ using Counts = std::array<size_t, 4>;
 /// Counts the cases of a study.
 Counts count(const Source& source) {
   Counts counts{};
-  for (const auto& result : source.judgement.criteria) ++counts[static_cast<size_t>(judge::meaningOf(result).answer)];
-  for (const auto& missing : source.judgement.missing)
-    ++counts[static_cast<size_t>(judge::meaningOf(missing.verdict).answer)];
+  for (const auto& result : source.judgement.criteria) ++counts[size_t(judge::meaningOf(result).answer)];
+  for (const auto& missing : source.judgement.missing) ++counts[size_t(judge::meaningOf(missing.verdict).answer)];
   return counts;
 }
 
 /// Returns the attributes that suites and their root share. Skipped cases are numbered only in suites: the schema knows
 /// no such attribute above them.
 std::string numbers(const Counts& counts) {
-  const auto of = [&](Answer answer) { return counts[static_cast<size_t>(answer)]; };
+  const auto of = [&](Answer answer) { return counts[size_t(answer)]; };
   return fmt::format(R"(tests="{}" failures="{}" errors="{}")", counts[0] + counts[1] + counts[2] + counts[3],
                      of(Answer::Fails), of(Answer::Undecided));
 }
@@ -43,7 +42,7 @@ std::string testCase(const Source& source, const std::string& name, const judge:
                      const std::string& verdict, const std::string& lines) {
   static constexpr const char* kElements[] = {"", "failure", "error", "skipped"};  // by judge::Answer
   std::string out = fmt::format("    <testcase classname=\"{}\" name=\"{}\">\n", xml(source.plan.study), xml(name));
-  const char* element = kElements[static_cast<size_t>(meaning.answer)];
+  const char* element = kElements[size_t(meaning.answer)];
   if (meaning.answer == Answer::NotAsked)
     out += fmt::format("      <{} message=\"{}\"/>\n", element, xml(verdict));
   else if (meaning.answer != Answer::Holds)
@@ -74,7 +73,7 @@ std::string suite(const Source& source) {
   for (const store::Trial& trial : source.results.trials) seconds += trial.seconds;
   const Counts counts = count(source);
   std::string out = fmt::format("  <testsuite name=\"{}\" {} skipped=\"{}\" time=\"{:.3f}\"", xml(source.plan.study),
-                                numbers(counts), counts[static_cast<size_t>(Answer::NotAsked)], seconds);
+                                numbers(counts), counts[size_t(Answer::NotAsked)], seconds);
   if (!source.results.sessions.empty()) {
     const auto newest =
         std::ranges::max_element(source.results.sessions, [](const auto& a, const auto& b) { return a.id < b.id; });

@@ -95,7 +95,7 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   const int code = llvm::sys::Wait(child, seconds, &problem).ReturnCode;
   std::string text;
   char part[4096];
-  for (ssize_t got; (got = ::read(said, part, sizeof part)) > 0;) text.append(part, static_cast<size_t>(got));
+  for (ssize_t got; (got = ::read(said, part, sizeof part)) > 0;) text.append(part, size_t(got));
   if (code == 0) return llvm::Error::success();
   if (code == kLacking) return lacking();
   std::string last = llvm::StringRef(text).rtrim().str();

@@ -125,13 +125,13 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
       const std::string look = claim.results[i] ? report::lookText({plan, claim.criterion, *claim.results[i]}) : "";
       if (every && !look.empty()) section.say({.text = look, .depth = 2});
       std::vector<report::Block> lines;
-      for (const std::string& cell : cells) lines.emplace_back(report::Paragraph{.text = cell, .depth = 2});
+      for (const std::string& cell : cells) say(lines, {.text = cell, .depth = 2});
       report::shorten(lines, kListed, {.depth = 2});
       if (every) append(section.part.blocks, std::move(lines));
       all.push_back(
           base::record("side", sides[i].name, "verdict", claim.verdict(i), "why", why, "look", look, "cells", cells));
     }
-    section.json.push_back(base::record("name", claim.criterion.name, "text", claim.criterion.text, "became",
+    section.json.push_back(base::record(EXPC_NAMED(claim.criterion, name, text), "became",
                                         std::string(fateWord(claim.fate())), "changed", claim.changed(), "lost",
                                         claim.lost(), "sides", all));
   }
@@ -289,7 +289,7 @@ std::string summary(const describe::Sides& sides) {
     text += fmt::format(" (Holm-corrected over {} at {})", sides.tested, base::formatConfidence(judge::kConfidence));
   if (const auto apart = count(&Shift::apart))
     text += fmt::format("; {} undecided: the sides differ, but no more than sessions of one side may differ", apart);
-  if (const size_t few = sides.shifts.size() - static_cast<size_t>(count(&Shift::tellable)))
+  if (const size_t few = sides.shifts.size() - size_t(count(&Shift::tellable)))
     text += fmt::format("; {} have too few values for any change to be detected", few);
   if (sides.only_before + sides.only_after > 0)
     text += fmt::format("; only before: {}; only after: {}", sides.only_before, sides.only_after);

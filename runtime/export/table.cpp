@@ -288,7 +288,7 @@ Table tableOf(const char* name, std::span<const Source> sources,
 
 std::string_view toString(Type type) {
   static constexpr std::string_view kWords[] = {"text", "integer", "real", "truth", "time"};
-  return kWords[static_cast<size_t>(type)];
+  return kWords[size_t(type)];
 }
 
 std::string timeText(UnixTime time) {

@@ -188,7 +188,7 @@ Reason about(const Index& index, const plan::Place& place, Reason::Code code, st
   const plan::Plan::Process* process = index.plan().findProcess(place.point);
   const plan::Point* point = process ? &index.plan().points[process->rows.front()] : index.point(place.point);
   return {.code = code,
-          .point = point ? static_cast<unsigned>(point - index.plan().points.data()) : UINT_MAX,
+          .point = point ? unsigned(point - index.plan().points.data()) : UINT_MAX,
           .control = place.control,
           .numbers = std::move(numbers),
           .said = std::move(said)};

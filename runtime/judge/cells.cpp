@@ -1,5 +1,7 @@
 #include "runtime/judge/cells.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -50,11 +52,11 @@ bool isTimed(const plan::Metric& metric) { return metric.unit == "s" || metric.u
 
 /// The range of a cell of one metric, or of an average or sum of some; everything for other cells.
 Range rangeOf(const Evidence& evidence, const plan::Cell& cell) {
-  const auto* sum = std::get_if<plan::AggregateTerm>(&cell.term->node);
+  const auto* sum = cell.term->as<plan::AggregateTerm>();
   Range range{-INFINITY, INFINITY};
-  if (const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node)) return evidence.of(term->metric).range;
+  if (const auto* term = cell.term->as<plan::MetricTerm>()) return evidence.of(term->metric).range;
   if (sum && std::ranges::all_of(sum->parts, [&](const plan::TermPtr& part) {
-        const auto* term = std::get_if<plan::MetricTerm>(&part->node);
+        const auto* term = part->as<plan::MetricTerm>();
         return term && evidence.of(term->metric).range.low >= 0;
       }))
     range.low = 0;
@@ -71,7 +73,7 @@ struct ClockStep {
 size_t addedIn(const plan::Cell& cell) {
   size_t most = 1;
   forEachTerm(*cell.term, [&](const plan::Term& term) {
-    const auto* aggregate = std::get_if<plan::AggregateTerm>(&term.node);
+    const auto* aggregate = term.as<plan::AggregateTerm>();
     if (aggregate && aggregate->function == plan::AggregateTerm::Function::Sum)
       most = std::max(most, aggregate->parts.size());
   });
@@ -242,7 +244,7 @@ unsigned plannedOf(const plan::KindDesign& design, unsigned complete) {
 }
 
 bool Evidence::wants(plan::TrialKind kind, const plan::Place& place) const {
-  const std::vector<bool>& numbers = wanted[static_cast<size_t>(kind)];
+  const std::vector<bool>& numbers = wanted[size_t(kind)];
   const std::optional<unsigned> number = index.number(place);
   return number && *number < numbers.size() && numbers[*number];
 }
@@ -251,7 +253,7 @@ bool Evidence::wants(plan::TrialKind kind, const plan::Place& place) const {
 static double weightOf(const Index& index, const std::string& point) {
   const std::optional<unsigned> number = index.number({point});
   const size_t rows = number ? index.rowsOf(index.starts(*number)).size() : 0;
-  return 1 / static_cast<double>(std::max<size_t>(1, rows));
+  return 1 / double(std::max<size_t>(1, rows));
 }
 
 const Evidence::OfMetric& Evidence::of(const std::string& metric) const {
@@ -287,7 +289,7 @@ double Evidence::correlation(const plan::Cell& cell) const {
   const auto subjectOf = [&](const plan::Cell& one) {
     std::string subject = std::to_string(int(one.estimator)) + plan::subjectOf(index.plan(), one);
     forEachTerm(*one.term, [&](const plan::Term& part) {
-      if (const auto* aggregate = std::get_if<plan::AggregateTerm>(&part.node))
+      if (const auto* aggregate = part.as<plan::AggregateTerm>())
         subject += ":" + std::to_string(int(aggregate->function));
     });
     return subject;
@@ -318,7 +320,7 @@ double Evidence::correlation(const plan::Cell& cell) const {
 
 bool Evidence::wantsAny() const {
   return std::any_of(std::begin(wanted), std::end(wanted),
-                     [](const std::vector<bool>& places) { return std::ranges::count(places, true) > 0; });
+                     [](const std::vector<bool>& places) { return llvm::is_contained(places, true); });
 }
 
 bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
@@ -333,7 +335,7 @@ bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<
     return planned && planned->adaptive.value_or(true);
   };
   return repetitionsAdapt(index.plan(), kind) || std::ranges::any_of(index.looks(), [&](const store::PastLook& look) {
-           return adapted(look) && std::ranges::count(runs, look.run) > 0;
+           return adapted(look) && llvm::is_contained(runs, look.run);
          });
 }
 
@@ -346,13 +348,13 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   const BlockValues& values = stored ? *stored : own;
   const plan::Plan& plan = evidence.index.plan();
   Scope& scope = result.estimate.scope;
-  scope.complete = static_cast<unsigned>(values.values.size());
+  scope.complete = values.values.size();
   if (const plan::KindDesign* design = plan::designOf(plan, cell.kind))
     scope.planned = plannedOf(*design, scope.complete);
   scope.lost = values.lost;
   const std::set<int64_t> sessions(values.sessions.begin(), values.sessions.end());
-  scope.sessions = static_cast<unsigned>(sessions.size());
-  scope.nodes = static_cast<unsigned>(evidence.index.nodes(cell, sessions).size());
+  scope.sessions = sessions.size();
+  scope.nodes = evidence.index.nodes(cell, sessions).size();
 
   result.stopped_by_width = stoppedByWidth(evidence.index, cell.kind, values.runs);
   result.estimate.unfinished =
@@ -424,7 +426,7 @@ void readAt(const plan::Plan& plan, const plan::Cell& cell, double alpha, const 
     return;
   }
   if (estimate.state != CellState::Measured || estimate.interval) return;
-  const double n = double(estimate.values.size());
+  const double n = estimate.values.size();
   if (estimate.trend != 0) {
     estimate.why = plan::because({.code = Reason::Trend, .numbers = {estimate.trend, n}});
     return;

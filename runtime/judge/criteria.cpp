@@ -250,7 +250,7 @@ CellEstimate judgeMemory(const Evidence& evidence, const plan::Cell& cell) {
   const PlaceOutcomes& outcomes = evidence.index.of(cell.kind, place);
   CellEstimate estimate;
   const unsigned blocks = outcomes.infeasible;
-  const double all = double(outcomes.outcomes.size());
+  const double all = outcomes.outcomes.size();
   const auto is = [&](Verdict verdict, Reason reason) {
     estimate.verdict = verdict;
     estimate.why = because(std::move(reason));
@@ -275,8 +275,8 @@ CellEstimate judgeMemory(const Evidence& evidence, const plan::Cell& cell) {
   estimate.scope.complete = blocks;
   std::set<int64_t> sessions;
   for (const Outcome& outcome : outcomes.outcomes) sessions.insert(outcome.session);
-  estimate.scope.sessions = static_cast<unsigned>(sessions.size());
-  estimate.scope.nodes = static_cast<unsigned>(evidence.index.nodes(cell, sessions).size());
+  estimate.scope.sessions = sessions.size();
+  estimate.scope.nodes = evidence.index.nodes(cell, sessions).size();
   return estimate;
 }
 
@@ -355,7 +355,7 @@ MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criteri
       measured.cells.emplace_back().estimate = judgeMemory(evidence, criterion.cells[i]);
     else
       measured.cells.push_back(measure(evidence, criterion.cells[i], confidence));
-    measured.cells.back().estimate.cell = static_cast<unsigned>(i);
+    measured.cells.back().estimate.cell = i;
   }
   if (!criterion.confidence) return measured;
   if (evidence.with_earlier) {

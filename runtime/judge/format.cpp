@@ -8,10 +8,10 @@ namespace expc::judge {
 namespace {
 
 const plan::MetricTerm* soleMetric(const plan::Term& term) {
-  if (const auto* metric = std::get_if<plan::MetricTerm>(&term.node)) return metric;
-  if (const auto* scale = std::get_if<plan::ScaleTerm>(&term.node)) return soleMetric(*scale->term);
-  if (const auto* aggregate = std::get_if<plan::AggregateTerm>(&term.node)) return soleMetric(*aggregate->parts[0]);
-  const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
+  if (const auto* metric = term.as<plan::MetricTerm>()) return metric;
+  if (const auto* scale = term.as<plan::ScaleTerm>()) return soleMetric(*scale->term);
+  if (const auto* aggregate = term.as<plan::AggregateTerm>()) return soleMetric(*aggregate->parts[0]);
+  const auto* operation = term.as<plan::OperationTerm>();
   if (operation && operation->op == plan::OperationTerm::Op::Difference) return soleMetric(*operation->operands[0]);
   return nullptr;
 }
@@ -25,8 +25,8 @@ std::string_view dimensionOf(const plan::Plan& plan, const plan::Cell& cell) {
   const plan::MetricTerm* metric = soleMetric(*cell.term);
   const plan::Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
   if (!declared) return "";
-  const bool aggregate = std::holds_alternative<plan::AggregateTerm>(cell.term->node) && !plan::isPaired(cell);
-  const bool alone = aggregate || std::holds_alternative<plan::MetricTerm>(cell.term->node);
+  const bool aggregate = cell.term->as<plan::AggregateTerm>() && !plan::isPaired(cell);
+  const bool alone = aggregate || cell.term->as<plan::MetricTerm>();
   return alone || declared->dimension != "share" ? std::string_view(declared->dimension) : base::kPoints;
 }
 

@@ -40,7 +40,7 @@ bool plansLooks(const plan::Plan& plan) {
 std::optional<size_t> PlaceOutcomes::find(int64_t block, int64_t session) const {
   const auto found = std::ranges::lower_bound(outcomes, std::pair(block, session), {}, &Outcome::where);
   if (found == outcomes.end() || found->block != block || found->session != session) return std::nullopt;
-  return static_cast<size_t>(found - outcomes.begin());
+  return size_t(found - outcomes.begin());
 }
 
 std::vector<Outcome>::const_iterator PlaceOutcomes::firstOf(int64_t block) const {
@@ -77,7 +77,7 @@ bool isUncounted(const plan::Plan& plan, const plan::Metric* metric, double valu
 
 /// The number of a place, which is added unless it is there.
 unsigned Index::addPlace(plan::Place place, const plan::Point& point, unsigned unit) {
-  const auto number = static_cast<unsigned>(places_.size());
+  const auto number = unsigned(places_.size());
   const auto [at, fresh] = numbers_.try_emplace(place, number);
   if (fresh) places_.push_back({std::move(place), &point, unit, number});
   return at->second;
@@ -90,10 +90,10 @@ void Index::addPlaces() {
     places_[process].rows.push_back(row);
   };
   for (const plan::Point& point : plan_.points)
-    if (!points_.contains(point.id)) points_[point.id] = addPlace({point.id}, point, static_cast<unsigned>(units_++));
+    if (!points_.contains(point.id)) points_[point.id] = addPlace({point.id}, point, unsigned(units_++));
   for (const plan::Plan::Process& process : plan_.processes()) {
     if (points_.contains(process.whole.id)) continue;
-    const unsigned number = addPlace({process.whole.id}, process.whole, static_cast<unsigned>(units_++));
+    const unsigned number = addPlace({process.whole.id}, process.whole, unsigned(units_++));
     points_[process.whole.id] = number;
     for (const unsigned row : process.rows) start(points_.at(plan_.points[row].id), number);
   }
@@ -115,7 +115,7 @@ void Index::add(store::PastLook look) {
 }
 
 bool Index::decided(plan::TrialKind kind, llvm::function_ref<bool()> find) const {
-  std::optional<bool>& known = decided_[static_cast<size_t>(kind)];
+  std::optional<bool>& known = decided_[size_t(kind)];
   if (!known) known = find();
   return *known;
 }
@@ -128,7 +128,7 @@ void Index::chooseColumns(Keep keep) {
     for (const plan::Metric& metric : plan_.metrics)
       if (!metric.derived) names.insert(metric.name);
   }
-  for (const std::string& name : names) columns_.emplace(name, static_cast<unsigned>(columns_.size()));
+  for (const std::string& name : names) columns_.emplace(name, unsigned(columns_.size()));
 }
 
 void Index::addGroups(plan::TrialKind kind) {
@@ -143,8 +143,8 @@ void Index::addGroups(plan::TrialKind kind) {
       members.insert(*member);
     }
     std::vector<unsigned> sorted(members.begin(), members.end());
-    if (sorted.size() < 2 || !known.try_emplace(sorted, static_cast<unsigned>(own.groups.size())).second) return;
-    for (const unsigned member : sorted) own.groups_of[member].push_back(static_cast<unsigned>(own.groups.size()));
+    if (sorted.size() < 2 || !known.try_emplace(sorted, unsigned(own.groups.size())).second) return;
+    for (const unsigned member : sorted) own.groups_of[member].push_back(unsigned(own.groups.size()));
     own.groups.push_back({std::move(sorted), 0, 0});
   };
   const auto addCells = [&](const std::vector<plan::Cell>& cells) {
@@ -247,8 +247,8 @@ bool Index::settled(plan::TrialKind kind, const PlaceOutcomes& place) const {
   // With this many timeouts the early end adds at most an eighth to the error of a claim.
   for (const plan::Criterion& criterion : plan_.criteria)
     if (criterion.confidence)
-      enough = std::max(enough, stats::minimumPairs(1 - (1 - *criterion.confidence) / 8,
-                                                    static_cast<unsigned>(criterion.cells.size())));
+      enough =
+          std::max(enough, stats::minimumPairs(1 - (1 - *criterion.confidence) / 8, unsigned(criterion.cells.size())));
   return place.ended >= enough;
 }
 

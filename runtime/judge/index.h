@@ -248,12 +248,11 @@ class Index {
     std::vector<stats::RunningMedian> seconds;     // of valid trials, by unit
     std::vector<double> longest, within;           // by unit: of valid trials; no more than the limit they had
     double longest_of_any = 0;
-    bool timed_out = false;                                  // some trial: where none did, no limit that moves matters
     unsigned failed = 0, timeouts = 0, ended_otherwise = 0;  // trials; of those that failed also the disturbed ones
   };
 
-  State& state(plan::TrialKind kind) { return states_[static_cast<size_t>(kind)]; }
-  const State& state(plan::TrialKind kind) const { return states_[static_cast<size_t>(kind)]; }
+  State& state(plan::TrialKind kind) { return states_[size_t(kind)]; }
+  const State& state(plan::TrialKind kind) const { return states_[size_t(kind)]; }
   void addPlaces();
   unsigned addPlace(plan::Place place, const plan::Point& point, unsigned unit);
   void chooseColumns(Keep keep);

@@ -27,7 +27,7 @@ int weight(TrialStatus status) {
   static constexpr TrialStatus kRising[] = {TrialStatus::Invalid, TrialStatus::Failed, TrialStatus::Infeasible,
                                             TrialStatus::Timeout, TrialStatus::Valid};
   const auto found = std::ranges::find(kRising, status);
-  return found == std::end(kRising) ? 0 : 1 + static_cast<int>(found - std::begin(kRising));
+  return found == std::end(kRising) ? 0 : 1 + int(found - std::begin(kRising));
 }
 
 bool decides(const Trial& trial, const Outcome& over) {
@@ -100,8 +100,8 @@ void Index::addRow(State& own, unsigned number, const Trial& trial, const std::s
   PlaceOutcomes& place = own.places[number];
   const plan::Point& point = *places_[number].point;
   const auto& command = plan_.workloads[point.workload].command;
-  const auto found = command ? trial.rows.find(plan::rowKey(*command, point.parameters)) : trial.rows.end();
-  const store::Values* row = found == trial.rows.end() ? &kNone : &found->second;
+  const store::Values* row = command ? base::entryOf(trial.rows, plan::rowKey(*command, point.parameters)) : nullptr;
+  if (!row) row = &kNone;
   place.nodes = std::max(place.nodes, trial.nodes);
   noteDevice(place, trial, row);
   noteFailure(number, place, trial, reason);
@@ -116,10 +116,10 @@ void Index::noteDevice(PlaceOutcomes& place, const Trial& trial, const store::Va
     for (const std::string& name : values->not_on_device)
       if (const auto found = column(name)) place.not_on_device[*found] = not_on_device_[*found] = true;
     for (const auto& [name, number] : columns_) {
-      const auto value = values->metrics.find(name);
-      if (value != values->metrics.end() && isUncounted(plan_, plan_.findMetric(name), value->second))
+      const auto value = base::valueIn(values->metrics, name);
+      if (value && isUncounted(plan_, plan_.findMetric(name), *value))
         place.not_on_device[number] = not_on_device_[number] = lacks_on_device_ = true;
-      else if (value != values->metrics.end() || values->series.count(name))
+      else if (value || values->series.contains(name))
         place.measured[number] = measured_[number] = true;
     }
   }
@@ -165,7 +165,7 @@ size_t Index::outcomeOf(PlaceOutcomes& place, int64_t block, int64_t session) {
   for (auto& column : place.values) column.insert(column.begin() + at, kNoValue);
   for (auto& column : place.series)
     if (!column.empty()) column.insert(column.begin() + at, nullptr);
-  return static_cast<size_t>(at);
+  return size_t(at);
 }
 
 /// Puts the trial into its block's outcome and brings the counts of the place and its groups up to date.
@@ -262,7 +262,6 @@ void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Tria
   State& own = state(kind);
   PlaceOutcomes& place = own.places[number];
   const double least = leastLimit(kind, number);
-  own.timed_out = own.timed_out || trial.status == TrialStatus::Timeout;
   noteGiven(place, trial);
   if (trial.status == TrialStatus::Valid) noteValid(kind, number, trial);
   if (least != leastLimit(kind, number)) settleTimeouts(kind, number);
@@ -291,7 +290,8 @@ void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial&
   own.within[point] =
       std::max(own.within[point], trial.limit > 0 ? std::min(trial.seconds, trial.limit) : trial.seconds);
   const bool moved = least != leastLimit(kind, number), moved_others = least_of_others != others();
-  for (unsigned other = 0; own.timed_out && (moved || moved_others) && other < places_.size(); ++other)
+  // Where no trial timed out, no limit that moves matters.
+  for (unsigned other = 0; own.timeouts > 0 && (moved || moved_others) && other < places_.size(); ++other)
     if (moved_others || places_[other].unit == point) settleTimeouts(kind, other);
 }
 
@@ -311,9 +311,7 @@ void Index::settleTimeouts(plan::TrialKind kind, unsigned number) {
 
 void Index::recount(State& own, unsigned number) {
   PlaceOutcomes& place = own.places[number];
-  const auto count = [&](auto holds) {
-    return static_cast<unsigned>(std::ranges::count_if(place.outcomes, std::mem_fn(holds)));
-  };
+  const auto count = [&](auto holds) { return unsigned(std::ranges::count_if(place.outcomes, std::mem_fn(holds))); };
   place.valid = count(&Outcome::valid);
   place.ended = count(&Outcome::ended);
   place.tried = count(&Outcome::tried);

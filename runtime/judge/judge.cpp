@@ -22,8 +22,8 @@ PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const p
   const PlaceOutcomes& outcomes = evidence.index.of(design.kind, point.id);
   PointStatus status{outcomes, point.id, design.kind};
   status.planned = point.startable() ? plannedOf(design, outcomes.ended) : 0;
-  status.lost = static_cast<unsigned>(std::ranges::count_if(
-      outcomes.outcomes, [](const Outcome& outcome) { return outcome.status == store::TrialStatus::Failed; }));
+  status.lost = std::ranges::count_if(
+      outcomes.outcomes, [](const Outcome& outcome) { return outcome.status == store::TrialStatus::Failed; });
   for (const auto& [metric, column] : evidence.index.columns())
     if (outcomes.not_on_device[column]) status.not_on_device.push_back(metric);
   status.lacking = point.startable() && !outcomes.outcomes.empty() && !evidence.index.settled(design.kind, outcomes) &&
@@ -65,7 +65,7 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
       ++(outcome.valid() ? summary.never : summary.timeouts);
   }
   if (ranked.empty() || (absent && summary.values.empty())) return summary;
-  summary.n = static_cast<unsigned>(ranked.size());
+  summary.n = ranked.size();
   const auto& [correlation, range] = evidence.of(metric.name);
   summary.trend = correlation > 0 ? stats::trendOf(ranked, sessions) : 0;
   summary.correlation = correlation;
@@ -123,7 +123,7 @@ ComparisonResult compare(const Evidence& evidence, const plan::Comparison& compa
   result.name = comparison.name;
   for (size_t i = 0; i < comparison.cells.size(); ++i) {
     CellEstimate estimate = measure(evidence, comparison.cells[i], kConfidence).estimate;
-    estimate.cell = static_cast<unsigned>(i);
+    estimate.cell = i;
     result.cells.push_back(std::move(estimate));
   }
   return result;

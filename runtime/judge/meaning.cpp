@@ -46,7 +46,7 @@ unsigned singleValues(const CriterionResult& result) {
   if (result.verdict != Verdict::Pass || !result.every_trial) return 0;
   unsigned fewest = 0;
   for (const CellEstimate& cell : result.cells) {
-    const auto n = static_cast<unsigned>(cell.values.size());
+    const auto n = unsigned(cell.values.size());
     if (cell.verdict == Verdict::Pass && !cell.constant && n > 0) fewest = fewest == 0 ? n : std::min(fewest, n);
   }
   return fewest;

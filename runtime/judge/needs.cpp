@@ -223,7 +223,7 @@ void measureUntil(const Evidence& evidence, UntilState& state) {
 }  // namespace
 
 std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind) {
-  std::optional<std::vector<UntilState>>& known = index.widths_[static_cast<size_t>(kind)];
+  std::optional<std::vector<UntilState>>& known = index.widths_[size_t(kind)];
   if (known) return *known;
   std::vector<UntilState> states;
   const Evidence evidence{index, {}};
@@ -263,23 +263,13 @@ Remaining remaining(const Index& index, plan::TrialKind kind) {
   const Deficits wanting = wanted(index, *design, progressOf(index, kind));
   for (unsigned number = 0; number < wanting.size(); ++number) {
     left.blocks = std::max(left.blocks, wanting[number]);
-    if (index.starts(number) == number) left.trials += wanting[number];
+    if (index.starts(number) != number) continue;
+    const unsigned ended = index.of(kind, number).ended;
+    left.trials += wanting[number];
+    left.stored += ended;
+    if (!adapts(*design)) left.again += std::min(wanting[number], shortOf(ended + wanting[number], design->repeat));
   }
   return left;
-}
-
-Stored storedTrials(const Index& index) {
-  Stored stored;
-  for (const plan::KindDesign& design : index.plan().design.kinds) {
-    const Deficits wanting = wanted(index, design, progressOf(index, design.kind));
-    for (unsigned number = 0; number < wanting.size(); ++number) {
-      if (index.starts(number) != number) continue;
-      const unsigned ended = index.of(design.kind, number).ended;
-      stored.trials += ended;
-      if (!adapts(design)) stored.again += std::min(wanting[number], shortOf(ended + wanting[number], design.repeat));
-    }
-  }
-  return stored;
 }
 
 unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design) {
@@ -301,7 +291,7 @@ const plan::KindDesign* endedAtLook(const Index& index) {
 Evidence gather(const Index& index) {
   Evidence evidence{index, {}};
   for (const plan::KindDesign& design : index.plan().design.kinds) {
-    std::vector<bool>& wanted = evidence.wanted[static_cast<size_t>(design.kind)];
+    std::vector<bool>& wanted = evidence.wanted[size_t(design.kind)];
     wanted.resize(index.places());
     for (const plan::Place& place : nextBlock(index, design.kind)) {
       const unsigned number = *index.number(place);

@@ -22,10 +22,12 @@ struct BlockUnderWay {
   std::vector<plan::Place> places;
 };
 
-/// The rest of one kind of trial if nothing more is lost, for the progress bar.
+/// The rest of one kind of trial if nothing more is lost, for the progress bar, and what is stored of it.
 struct Remaining {
   unsigned blocks = 0;
   uint64_t trials = 0;
+  uint64_t again = 0;   // of these trials: their block was cut short before the rest of their pairs
+  uint64_t stored = 0;  // trials that ended with a value, timeouts included
 };
 
 /// The places (points in plan order, then controls) that the next block of `kind` must run beside those under way;
@@ -52,13 +54,6 @@ std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind,
 /// the next block is the last). Blocks are appended whole, so `blocks` is the largest need of a point or cell and
 /// `trials` the sum over the points.
 Remaining remaining(const Index& index, plan::TrialKind kind);
-
-/// Trials of the plan that ended with a value, timeouts included.
-struct Stored {
-  uint64_t trials = 0;
-  uint64_t again = 0;  // trials to repeat: their block was cut short before the rest of their pairs
-};
-Stored storedTrials(const Index& index);
 
 /// Whether this is a number of repetitions at which `until` is looked at: at every one up to 128, from there on at
 /// about every hundredth more. Looking costs as much as there are repetitions, so a block costs the same however many

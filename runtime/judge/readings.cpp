@@ -1,5 +1,7 @@
 #include "runtime/judge/readings.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -107,7 +109,7 @@ Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store
                               [&](const plan::MetricTerm& part) { return readMetric(plan, point, trial, part.metric); },
                               point ? &point->parameters : nullptr));
   if (const auto* series = base::entryOf(trial.series, metric); series && !series->empty())
-    return readingOf(declared, metric, series->back(), &*series);
+    return readingOf(declared, metric, series->back(), series);
   if (const auto* value = base::entryOf(trial.metrics, metric); value && !isUncounted(plan, declared, *value))
     return readingOf(declared, metric, *value);
   return {std::nullopt, {}, because({.code = Reason::NotInTrials, .name = metric})};
@@ -122,12 +124,11 @@ void forEachPoint(const plan::Plan& plan, const store::Trial& trial,
     store::Trial one = trial;
     one.rows.clear();
     if (row != process->rows.front()) static_cast<store::Values&>(one) = {};
-    const auto found = trial.rows.find(plan::rowKey(*plan.workloads[point.workload].command, point.parameters));
-    if (found != trial.rows.end()) {
-      const store::Values& own = found->second;
-      one.metrics.insert(own.metrics.begin(), own.metrics.end());
-      one.series.insert(own.series.begin(), own.series.end());
-      one.not_on_device.insert(one.not_on_device.end(), own.not_on_device.begin(), own.not_on_device.end());
+    const std::string key = plan::rowKey(*plan.workloads[point.workload].command, point.parameters);
+    if (const store::Values* own = base::entryOf(trial.rows, key)) {
+      one.metrics.insert(own->metrics.begin(), own->metrics.end());
+      one.series.insert(own->series.begin(), own->series.end());
+      llvm::append_range(one.not_on_device, own->not_on_device);
     }
     visit(&point, one);
   }

@@ -238,6 +238,8 @@ struct PointStatus : Endings {
 
   /// Out of memory in some blocks, and not in others.
   bool unstable() const { return infeasible > 0 && valid > 0; }
+  /// Some trials timed out, and none is valid.
+  bool onlyTimesOut() const { return timeouts > 0 && valid == 0; }
 };
 
 /// A result that was asked for and has no value, or has trials whose values cannot be used. It keeps its claims from a

@@ -165,12 +165,7 @@ void describeWays(base::JsonRecord& io, std::map<unsigned, Way>& ways) {
 
 /// The fields of a GPU as JSON.
 void describeGpu(base::JsonRecord& io, Gpu& gpu) {
-  io.field("index", gpu.index);
-  io.field("name", gpu.name);
-  io.field("uuid", gpu.uuid);
-  io.field("memory", gpu.memory_bytes);
-  io.field("pci_bus", gpu.pci_bus);
-  io.field("null", gpu.null);
+  io.required(EXPC_NAMED(gpu, index, name, uuid), "memory", gpu.memory_bytes, EXPC_NAMED(gpu, pci_bus, null));
   io.optional("memory_node", gpu.memory_node, -1);
   describeWays(io, gpu.ways);
   io.field("cores", gpu.cores, 0);
@@ -208,14 +203,7 @@ Machine probe(const std::optional<NullGpus>& null_gpus) {
 }
 
 void describe(base::JsonRecord& io, Machine& machine) {
-  io.field("host", machine.host);
-  io.field("boot_id", machine.boot_id);
-  io.field("kernel", machine.kernel);
-  io.field("os", machine.os);
-  io.field("cpu_model", machine.cpu_model);
-  io.field("sockets", machine.sockets);
-  io.field("cores", machine.cores);
-  io.field("threads", machine.threads);
+  io.required(EXPC_NAMED(machine, host, boot_id, kernel, os, cpu_model, sockets, cores, threads));
   io.field("allowed_cores", machine.allowed, 0);
   io.list("packages", machine.packages,
           [](base::JsonRecord& one, Package& package) { one.field("cores", package.cores, 0); });
@@ -223,13 +211,9 @@ void describe(base::JsonRecord& io, Machine& machine) {
     one.field("index", node.index);
     one.field("cores", node.cores, 0);
   });
-  io.field("cpu_quota", machine.cpu_quota);
-  io.field("memory", machine.memory_bytes);
+  io.required("cpu_quota", machine.cpu_quota, "memory", machine.memory_bytes);
   io.optional("memory_limit", machine.memory_limit, uint64_t(0));
-  io.field("governor", machine.governor);
-  io.field("gpu_driver", machine.gpu_driver);
-  io.field("cuda_driver", machine.cuda_driver);
-  io.field("nvml_library", machine.nvml_library);
+  io.required(EXPC_NAMED(machine, governor, gpu_driver, cuda_driver, nvml_library));
   io.list("gpus", machine.gpus, describeGpu);
   io.field("notes", machine.notes);
 }

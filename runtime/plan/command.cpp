@@ -3,6 +3,7 @@
 
 #include "runtime/plan/command.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/Regex.h>
 
 #include <algorithm>
@@ -59,37 +60,28 @@ llvm::Error eachPiece(const std::string& text, const std::function<void(std::str
 
 using From = CommandMetric::From;
 
-void describe(JsonRecord& io, CommandMetric& metric) {
+}  // namespace
+
+static void describe(JsonRecord& io, CommandMetric& metric) {
   io.field("name", metric.name);
   io.word("from", metric.from, words::kFrom);
-  io.field("file", metric.file);
-  io.field("where", metric.where);
-  io.field("scale", metric.scale);
-  io.field("series", metric.series);
+  io.required(EXPC_NAMED(metric, file, where, scale, series));
   if (io.has("take", metric.take.has_value())) {
     if (io.reads()) metric.take.emplace();
     describe(io, *metric.take);
   }
-  io.optional("distribution", metric.distribution);
-  io.optional("optional", metric.optional);
-  io.optional("row", metric.row);
-  io.optional("text", metric.text);
-  io.optional("group", metric.group);
-  io.optional("part", metric.part);
-  io.optional("units", metric.units);
+  io.optional(EXPC_NAMED(metric, distribution, optional, row, text, group, part, units));
   // Formats with structure need a file; standard output may hold other lines.
   if (metric.file.empty() && metric.from != From::Regex && metric.from != From::Lines)
     io.fail("file", "only a regex reads standard output, and lines");
   if (metric.take && metric.series && !metric.distribution) io.fail("take", "a series takes all");
 }
 
-void describe(JsonRecord& io, Preparation& preparation) {
+static void describe(JsonRecord& io, Preparation& preparation) {
   io.field("arguments", preparation.arguments);
   describeTimeout(io, preparation.timeout_seconds);
   if (preparation.arguments.empty()) io.fail("arguments", "a preparation needs a program to run");
 }
-
-}  // namespace
 
 void describeTimeout(JsonRecord& io, std::optional<double>& seconds) {
   io.optional("timeout_seconds", seconds);
@@ -108,16 +100,14 @@ void describe(JsonRecord& io, Bound& bound) {
 void describe(JsonRecord& io, Reduction& reduction) {
   io.word("take", reduction.take, words::kTake);
   if (reduction.take == Reduction::Take::Percentile) io.field("percentile", reduction.percentile);
-  io.optional("skip", reduction.skip);
-  io.optional("first", reduction.first);
-  io.optional("last", reduction.last);
+  io.optional(EXPC_NAMED(reduction, skip, first, last));
   if (reduction.take == Reduction::Take::Percentile && (reduction.percentile <= 0 || reduction.percentile >= 100))
     io.fail("percentile", "is not between 0 and 100");
 }
 
 void describe(JsonRecord& io, Expectation& expectation) {
   describe(io, expectation.read);
-  io.optionalObject("bound", expectation.bound, kDescribed);
+  io.optional("bound", expectation.bound);
   const From from = expectation.read.from;
   if (!expectation.bound && from != From::Regex && from != From::Json && from != From::Same)
     io.fail("bound", "a number needs one");
@@ -128,16 +118,11 @@ void describe(JsonRecord& io, Ready& ready) {
   io.word("by", ready.by, words::kReady);
   if (ready.by != Ready::By::Tcp) io.field("what", ready.what);
   describeTimeout(io, ready.timeout_seconds);
-  io.optional("metric", ready.metric);
-  io.optional("cpu_time", ready.cpu_time);
-  io.optional("memory", ready.memory);
-  io.optional("device_memory", ready.device_memory);
+  io.optional(EXPC_NAMED(ready, metric, cpu_time, memory, device_memory));
 }
 
 void describe(JsonRecord& io, Service& service) {
-  io.field("name", service.name);
-  io.object("command", service.command, kDescribed);
-  io.field("parameters", service.parameters);
+  io.required(EXPC_NAMED(service, name, command, parameters));
   if (!service.command.ready || !service.command.services.empty())
     io.fail("command", "a service needs 'ready', and has no services itself");
 }
@@ -146,24 +131,15 @@ void describe(JsonRecord& io, Command& command) {
   io.field("arguments", command.arguments);
   describeTimeout(io, command.timeout_seconds);
   io.field("inputs", command.inputs);
-  io.optional("copied", command.copied);
-  if (io.has("expectations", !command.expectations.empty())) io.list("expectations", command.expectations, kDescribed);
-  io.optionalObject("preparation", command.preparation,
-                    [](JsonRecord& inner, Preparation& preparation) { describe(inner, preparation); });
-  io.optional("before", command.before);
-  io.optional("exit_codes", command.exit_codes);
-  io.optional("ranks", command.ranks);
+  io.optional(EXPC_NAMED(command, copied, expectations, preparation, before, exit_codes, ranks));
   std::vector<std::string> names;
   io.list("metrics", command.metrics, [&](JsonRecord& inner, CommandMetric& metric) {
     describe(inner, metric);
     if (metric.from == From::Same) inner.fail("whether two files are equal is not a number");
-    if (std::ranges::count(names, metric.name) > 0) inner.fail("'" + metric.name + "' is read twice");
+    if (llvm::is_contained(names, metric.name)) inner.fail("'" + metric.name + "' is read twice");
     names.push_back(metric.name);
   });
-  if (io.has("inside", !command.inside.empty()))
-    io.list("inside", command.inside, [](JsonRecord& inner, CommandMetric& key) { describe(inner, key); });
-  io.optionalObject("ready", command.ready, kDescribed);
-  if (io.has("services", !command.services.empty())) io.list("services", command.services, kDescribed);
+  io.optional(EXPC_NAMED(command, inside, ready, services));
   if (command.arguments.empty()) io.fail("arguments", "a command needs a program to run");
 }
 
@@ -195,9 +171,7 @@ std::string argumentText(const Value& value) {
   return joined;
 }
 
-llvm::json::Object toJson(const CommandMetric& read) {
-  return JsonRecord::written(read, [](JsonRecord& io, CommandMetric& one) { describe(io, one); });
-}
+llvm::json::Object toJson(const CommandMetric& read) { return base::written(read); }
 
 void addArgument(std::map<std::string, std::string>& values, llvm::StringRef name, const Value& value) {
   values[name.str()] = argumentText(value);

@@ -90,7 +90,7 @@ Reading firstOf(const FirstTerm& term, const Reading& reading) {
   const auto found = std::ranges::find_if(
       values, [&](double value) { return std::isfinite(value) && satisfies(term.bound, value, value); });
   if (found == values.end()) return {kInfinity, Worst{.never = true}};
-  return {static_cast<double>(found - values.begin() + 1)};
+  return {double(found - values.begin() + 1)};
 }
 
 /// The largest distance between two series, as far as both go: a shorter one ended early, and what it lacks is not
@@ -118,11 +118,11 @@ Reading reductionOf(const ReduceTerm& term, const Reading& reading) {
   const std::optional<double> value =
       reading.sketch ? reducedSketch(*reading.series, term.reduction) : reduced(*reading.series, term.reduction);
   if (!value)
-    return {std::nullopt,
-            {},
-            because({.code = Reason::SeriesTooShort,
-                     .name = term.series.metric,
-                     .numbers = {static_cast<double>(reading.series->size())}})};
+    return {
+        std::nullopt,
+        {},
+        because(
+            {.code = Reason::SeriesTooShort, .name = term.series.metric, .numbers = {double(reading.series->size())}})};
   return std::isfinite(*value) ? Reading{value} : Reading{kInfinity, Worst{.diverged = true}};
 }
 
@@ -250,7 +250,7 @@ std::optional<double> reduced(std::vector<double> values, const Reduction& reduc
   using Take = Reduction::Take;
   const std::span<double> chosen = takenOf(values, reduction);
   const size_t count = chosen.size();
-  if (reduction.take == Take::Count) return static_cast<double>(count);
+  if (reduction.take == Take::Count) return double(count);
   if (count == 0) return std::nullopt;
   const auto begin = chosen.begin(), end = chosen.end();
   if (reduction.take == Take::Last) return end[-1];
@@ -260,7 +260,7 @@ std::optional<double> reduced(std::vector<double> values, const Reduction& reduc
   const double sum = std::accumulate(begin, end, 0.0);
   switch (reduction.take) {
     case Take::Mean:
-      return sum / static_cast<double>(count);
+      return sum / double(count);
     case Take::Min:
       return *begin;
     case Take::Max:
@@ -271,8 +271,8 @@ std::optional<double> reduced(std::vector<double> values, const Reduction& reduc
       break;
   }
   const double share = reduction.take == Take::Median ? 0.5 : reduction.percentile / 100;
-  const double place = share * static_cast<double>(count - 1);
-  const auto low = begin + static_cast<ptrdiff_t>(place);
+  const double place = share * double(count - 1);
+  const auto low = begin + ptrdiff_t(place);
   const double high = low + 1 == end ? *low : low[1];
   return *low + (place - std::floor(place)) * (high - *low);
 }
@@ -281,13 +281,13 @@ uint64_t leastValues(const Reduction& reduction) {
   if (reduction.take != Reduction::Take::Percentile) return 1;
   const double beyond = std::min(reduction.percentile, 100 - reduction.percentile) / 100;
   // The subtraction above leaves 99.9 a rounding away from one in a thousand.
-  return static_cast<uint64_t>(std::ceil(1 / beyond * (1 - 1e-9)));
+  return uint64_t(std::ceil(1 / beyond * (1 - 1e-9)));
 }
 
 std::optional<Note> fewValues(const std::string& metric, uint64_t count, const Reduction& reduction) {
   const uint64_t least = leastValues(reduction);
   if (least == 1 || taken(count, reduction) >= least) return std::nullopt;
-  return Note(Note::FewValues, metric, static_cast<double>(least), toString(reduction));
+  return Note(Note::FewValues, metric, double(least), toString(reduction));
 }
 
 std::string toString(const Reduction& reduction) {
@@ -297,13 +297,13 @@ std::string toString(const Reduction& reduction) {
 
 void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit) {
   visit(term);
-  if (const auto* operation = std::get_if<OperationTerm>(&term.node))
+  if (const auto* operation = term.as<OperationTerm>())
     for (const TermPtr& operand : operation->operands) forEachTerm(*operand, visit);
-  else if (const auto* scale = std::get_if<ScaleTerm>(&term.node))
+  else if (const auto* scale = term.as<ScaleTerm>())
     forEachTerm(*scale->term, visit);
-  else if (const auto* absent = std::get_if<AbsentTerm>(&term.node))
+  else if (const auto* absent = term.as<AbsentTerm>())
     forEachTerm(*absent->term, visit);
-  else if (const auto* aggregate = std::get_if<AggregateTerm>(&term.node))
+  else if (const auto* aggregate = term.as<AggregateTerm>())
     for (const std::vector<TermPtr>* inner : {&aggregate->parts, &aggregate->weights})
       for (const TermPtr& one : *inner) forEachTerm(*one, visit);
 }
@@ -312,8 +312,7 @@ bool isPaired(const Cell& cell) {
   if (cell.points.size() < 2 || !cell.term) return cell.points.size() > 1;
   bool compares = false;
   forEachTerm(*cell.term, [&](const Term& one) {
-    compares |= !std::holds_alternative<AggregateTerm>(one.node) && !std::holds_alternative<MetricTerm>(one.node) &&
-                !std::holds_alternative<ConstantTerm>(one.node);
+    compares |= !one.as<AggregateTerm>() && !one.as<MetricTerm>() && !one.as<ConstantTerm>();
   });
   return compares;
 }
@@ -321,10 +320,10 @@ bool isPaired(const Cell& cell) {
 std::vector<MetricTerm> metricTerms(const Term& term) {
   std::vector<MetricTerm> found;
   forEachTerm(term, [&](const Term& one) {
-    if (const auto* metric = std::get_if<MetricTerm>(&one.node)) found.push_back(*metric);
-    if (const auto* first = std::get_if<FirstTerm>(&one.node)) found.push_back(first->series);
-    if (const auto* reduced = std::get_if<ReduceTerm>(&one.node)) found.push_back(reduced->series);
-    if (const auto* gap = std::get_if<GapTerm>(&one.node)) found.insert(found.end(), {gap->treated, gap->baseline});
+    if (const auto* metric = one.as<MetricTerm>()) found.push_back(*metric);
+    if (const auto* first = one.as<FirstTerm>()) found.push_back(first->series);
+    if (const auto* reduced = one.as<ReduceTerm>()) found.push_back(reduced->series);
+    if (const auto* gap = one.as<GapTerm>()) found.insert(found.end(), {gap->treated, gap->baseline});
   });
   return found;
 }

@@ -133,7 +133,7 @@ inline bool isInfeasible(const Criterion& criterion, const Cell& cell) {
 }
 
 /// Whether a cell claims that its trials have no value.
-inline bool isAbsence(const Cell& cell) { return cell.term && std::holds_alternative<AbsentTerm>(cell.term->node); }
+inline bool isAbsence(const Cell& cell) { return cell.term && cell.term->as<AbsentTerm>(); }
 
 /// Whether trials show the truth of a cell's claim at once, which is about memory or missing values.
 inline bool isSeen(const Criterion& criterion, const Cell& cell) {

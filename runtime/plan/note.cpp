@@ -16,14 +16,14 @@ constexpr base::Word<Note::Code> kCodes[] = {{"crowded", Note::Crowded},        
                                              {"starter_peak", Note::StarterPeak}, {"read_before", Note::ReadBefore},
                                              {"few_values", Note::FewValues},     {"made_up", Note::MadeUp}};
 
-void describe(JsonRecord& io, Note& note) {
+}  // namespace
+
+static void describe(JsonRecord& io, Note& note) {
   io.word("code", note.code, kCodes);
   io.optional("name", note.name);
   if (io.has("number", note.number != 0)) io.measured("number", note.number);
   io.optional("said", note.said);
 }
-
-}  // namespace
 
 Array toJson(const std::vector<Note>& notes) {
   Array array;
@@ -31,7 +31,7 @@ Array toJson(const std::vector<Note>& notes) {
     if (note.code == Note::Said)
       array.push_back(base::jsonText(note.said));
     else
-      array.push_back(JsonRecord::written(note, [](JsonRecord& io, Note& one) { describe(io, one); }));
+      array.push_back(base::written(note));
   }
   return array;
 }
@@ -46,7 +46,7 @@ void describeNotes(JsonRecord& io, JsonRecord::Key key, std::vector<Note>& notes
     if (const auto said = value.getAsString())
       note.said = said->str();
     else
-      io.readOne(value, at, note, [](JsonRecord& inner, Note& one) { describe(inner, one); });
+      io.readOne(value, at, note, base::kDescribed);
     notes.push_back(std::move(note));
   });
 }

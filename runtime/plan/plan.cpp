@@ -15,7 +15,7 @@ namespace {
 /// The value of a parameter that counts something; 0 if there is no such parameter, or it is not a positive number.
 unsigned countOf(const Point& point, llvm::StringRef name) {
   const auto number = point.parameters.getInteger(name);
-  return number && *number > 0 && *number <= INT32_MAX ? static_cast<unsigned>(*number) : 0;
+  return number && *number > 0 && *number <= INT32_MAX ? unsigned(*number) : 0;
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ std::string Plan::levelLabel(size_t factor, unsigned level) const {
 std::vector<std::string> Plan::levelLabels(const std::vector<std::string>& of, const Cell& cell) const {
   std::vector<std::string> labels;
   for (size_t i = 0; i < std::min(of.size(), cell.levels.size()); ++i)
-    labels.push_back(levelLabel(static_cast<size_t>(base::findNamed(factors, of[i])), cell.levels[i]));
+    labels.push_back(levelLabel(size_t(base::findNamed(factors, of[i])), cell.levels[i]));
   return labels;
 }
 

@@ -203,6 +203,12 @@ struct Term {
   std::variant<ConstantTerm, MetricTerm, OperationTerm, FirstTerm, GapTerm, ScaleTerm, AggregateTerm, ParameterTerm,
                ReduceTerm, AbsentTerm>
       node;
+
+  /// The node if it is of that type, else null.
+  template <typename Node>
+  const Node* as() const {
+    return std::get_if<Node>(&node);
+  }
 };
 template <typename Node>
 TermPtr termOf(Node node) {
@@ -590,6 +596,9 @@ inline constexpr base::Word<Take> kTake[] = {
 
 }  // namespace words
 
+constexpr auto& wordsOf(TrialKind) { return words::kKind; }
+constexpr auto& wordsOf(Restart) { return words::kRestart; }
+constexpr auto& wordsOf(Table::Shows) { return words::kShows; }
 std::string_view toString(TrialKind kind);
 /// A bound as it is written: ">= 1.2x".
 std::string relationText(Relation relation, const std::string& end);

@@ -68,34 +68,18 @@ struct PlanFields {
       io.fail("schema", "this expc reads " + inQuotes(known) + ", the plan is " + inQuotes(schema) +
                             "; make it again from its study with `expc plan --format json`");
     if (io.failed()) return;
-    io.field("study", plan.study);
-    io.field("doc", plan.doc);
-    io.field("source", plan.source);
-    io.field("root", plan.root);
-    io.field("presets", plan.presets);
-    io.field("overrides", plan.overrides);
+    io.required(EXPC_NAMED(plan, study, doc, source, root, presets, overrides, system, digest, product, data_paths));
     list(io, "workloads", plan.workloads);
-    io.field("system", plan.system);
     const auto rates = [this](JsonRecord& inner, Rates& one) { describe(inner, one); };
     // Left out if the system states no rate.
     if (io.has("rates", !JsonRecord::written(plan.rates, rates).empty())) io.object("rates", plan.rates, rates);
-    io.field("digest", plan.digest);
     requireName(io, "study", plan.study);
     if (plan.workloads.empty()) io.fail("workloads", "a plan needs a workload");
     list(io, "factors", plan.factors);
     for (const Factor& factor : plan.factors) all_factors.push_back(&factor);
-    list(io, "points", plan.points);
-    list(io, "removed", plan.removed);
-    io.field("product", plan.product);
-    list(io, "metrics", plan.metrics);
-    io.field("data_paths", plan.data_paths);
-    list(io, "comparisons", plan.comparisons);
-    list(io, "criteria", plan.criteria);
-    list(io, "controls", plan.controls);
-    list(io, "references", plan.references);
+    list(io, EXPC_NAMED(plan, points, removed, metrics, comparisons, criteria, controls, references));
     io.object("design", plan.design, [this](JsonRecord& inner, Design& design) { describe(inner, design); });
-    list(io, "tables", plan.tables);
-    list(io, "plots", plan.plots);
+    list(io, EXPC_NAMED(plan, tables, plots));
   }
 
   /// Notes an error if another element of this sort has the name.
@@ -115,9 +99,10 @@ struct PlanFields {
     return found == metrics.end() ? nullptr : &plan.metrics[found->second];
   }
 
-  template <typename T>
-  void list(JsonRecord& io, JsonRecord::Key key, std::vector<T>& items) {
+  template <typename T, typename... Rest>
+  void list(JsonRecord& io, JsonRecord::Key key, std::vector<T>& items, Rest&... rest) {
     io.list(key, items, [this](JsonRecord& inner, T& item) { describe(inner, item); });
+    if constexpr (sizeof...(rest) > 0) list(io, rest...);
   }
 
   /// The names that a term may use: in a cell, metrics of its kind at points; in a derived metric, metrics and
@@ -138,10 +123,8 @@ struct PlanFields {
 
   // A workload without a command is built in: the worker knows its name and version.
   void describe(JsonRecord& io, Workload& workload) {
-    io.field("label", workload.label);
-    io.field("name", workload.name);
-    io.field("version", workload.version);
-    io.optionalObject("command", workload.command, kDescribed);
+    io.required(EXPC_NAMED(workload, label, name, version));
+    io.optional("command", workload.command);
     // Names of workloads become folders and file names.
     requireName(io, "name", workload.name);
     if (!workload.label.empty()) requireName(io, "label", workload.label);
@@ -152,8 +135,7 @@ struct PlanFields {
     io.field("name", factor.name);
     llvm::StringSet<> known;
     io.list("levels", factor.levels, [&](JsonRecord& inner, Level& level) {
-      inner.field("label", level.label);
-      inner.field("value", level.value);
+      inner.required(EXPC_NAMED(level, label, value));
       if (!known.insert(level.label).second)
         inner.fail("label", inQuotes(level.label) + " is a second level of that name");
     });
@@ -186,7 +168,7 @@ struct PlanFields {
       else if (level && factor && *level >= factor->levels.size())
         io.failAt(at, fmt::format("level {} of '{}', which has {}", *level, factor->name, factor->levels.size()));
       else
-        levels.push_back(level ? static_cast<unsigned>(*level) : kInactive);
+        levels.push_back(level ? unsigned(*level) : kInactive);
     });
     if (levels.size() != of.size())
       io.fail("levels", fmt::format("{} levels for {} factors", levels.size(), of.size()));
@@ -201,7 +183,7 @@ struct PlanFields {
     for (size_t i = 0; i < std::min(labels.size(), of.size()); ++i) {
       if (!of[i]) continue;
       const auto found = std::ranges::find(of[i]->levels, labels[i], &Level::label);
-      levels.push_back(found == of[i]->levels.end() ? kInactive : static_cast<unsigned>(found - of[i]->levels.begin()));
+      levels.push_back(found == of[i]->levels.end() ? kInactive : unsigned(found - of[i]->levels.begin()));
       if (levels.back() == kInactive && labels[i] != "–")
         io.fail("labels", fmt::format("'{}' is not a level of '{}'", labels[i], of[i]->name));
     }
@@ -215,14 +197,10 @@ struct PlanFields {
 
   // Estimates and reasons that come from the system are optional, since a plan may be made for none.
   void describe(JsonRecord& io, Point& point) {
-    io.field("id", point.id);
+    io.required(EXPC_NAMED(point, id, parameters));
     describeLevels(io, point.levels, all_factors);
-    io.field("parameters", point.parameters);
-    io.optional("workload", point.workload);
     describeNumbers(io, "estimates", point.estimates);
-    io.optional("expected_infeasible", point.expected_infeasible);
-    io.optional("unavailable", point.unavailable);
-    io.optional("process", point.process);
+    io.optional(EXPC_NAMED(point, workload, expected_infeasible, unavailable, process));
     if (point.workload >= plan.workloads.size())
       io.fail("workload", fmt::format("workload {} of {}", point.workload, plan.workloads.size()));
     requireName(io, "id", point.id);
@@ -242,17 +220,11 @@ struct PlanFields {
   }
 
   void describe(JsonRecord& io, RemovedGroup& group) {
-    io.field("rule", group.rule);
-    io.field("because", group.because);
-    io.field("location", group.location);
-    io.field("count", group.count);
-    io.field("examples", group.examples);
+    io.required(EXPC_NAMED(group, rule, because, location, count, examples));
   }
 
   void describe(JsonRecord& io, Metric& metric) {
-    io.field("name", metric.name);
-    io.field("dimension", metric.dimension);
-    io.field("unit", metric.unit);
+    io.required(EXPC_NAMED(metric, name, dimension, unit));
     const bool derived = io.has("derived", metric.derived != nullptr);
     // Only a derived metric may lack a direction; it is null then.
     if (io.has("better", metric.better.has_value()) || (io.reads() && !derived)) {
@@ -261,11 +233,8 @@ struct PlanFields {
       metric.better.reset();
       io.out()["better"] = nullptr;
     }
-    io.word("kind", metric.kind, words::kKind);
-    io.field("exact", metric.exact);
-    io.field("series", metric.series);
-    io.optional("distribution", metric.distribution);
-    io.optional("of_process", metric.of_process);
+    io.required(EXPC_NAMED(metric, kind, exact, series));
+    io.optional(EXPC_NAMED(metric, distribution, of_process));
     if (derived) {
       describeTerm(io, "derived", metric.derived, Scope{metric.kind, true}, 0);
       io.field("text", metric.text);
@@ -283,15 +252,13 @@ struct PlanFields {
 
   // The subject of an `until` is a comparison or metric, as those of tables and plots are.
   void describe(JsonRecord& io, Until& until) {
-    io.field("subject", until.subject);
-    io.field("half_width", until.half_width);
-    io.field("relative", until.relative);
+    io.required(EXPC_NAMED(until, subject, half_width, relative));
     requireSubject(io, until.subject);
     if (until.half_width <= 0) io.fail("half_width", "is not positive");
   }
 
   void describe(JsonRecord& io, KindDesign& kind) {
-    io.word("kind", kind.kind, words::kKind);
+    io.required(EXPC_NAMED(kind, kind, settings));
     io.field("repeat", kind.repeat, 1, kMaxRepeat);
     const bool adapts = !kind.until.empty();
     // Without `repeat_most` the design does not adapt.
@@ -301,7 +268,6 @@ struct PlanFields {
     io.optional("looks", kind.looks);
     describeTimeout(io, kind.timeout_seconds);
     io.optional("takes_seconds", kind.takes_seconds);
-    io.field("settings", kind.settings);
     if (kind.repeat_most > kind.repeat && kind.until.empty()) io.fail("repeat_most", "says nothing without 'until'");
     if (!kind.looks.empty() && !kind.until.empty()) io.fail("looks", "cannot be planned beside 'until'");
     unsigned last = 0;
@@ -315,24 +281,20 @@ struct PlanFields {
 
   // A control is another name for a point: it has no parameters of its own.
   void describe(JsonRecord& io, Control& control) {
-    io.field("name", control.name);
-    io.field("point", control.point);
+    io.required(EXPC_NAMED(control, name, point));
     requireName(io, "name", control.name);
     declare(io, "name", "control", controls, control.name);
     require(io, "point", "point", known_points, control.point);
   }
 
   void describe(JsonRecord& io, Reference::Value& value) {
-    io.field("point", value.point);
-    io.field("metric", value.metric);
-    io.field("value", value.value);
+    io.required(EXPC_NAMED(value, point, metric, value));
     require(io, "point", "point", known_points, value.point);
     require(io, "metric", "metric", metrics, value.metric);
   }
 
   void describe(JsonRecord& io, Reference& reference) {
-    io.field("name", reference.name);
-    io.field("source", reference.source);
+    io.required(EXPC_NAMED(reference, name, source));
     list(io, "values", reference.values);
   }
 
@@ -341,7 +303,7 @@ struct PlanFields {
     io.field("seed", design.seed);
     io.optional("budget_seconds", design.budget_seconds);
     if (io.has("share", design.share > 1)) io.field("share", design.share, 1, kMostShare);
-    if (io.has("restart", design.restart != Restart::Block)) io.word("restart", design.restart, words::kRestart);
+    io.optional("restart", design.restart);
     if (io.has("validity", design.validity != Validity{}))
       io.object("validity", design.validity, [this](JsonRecord& inner, Validity& one) { describe(inner, one); });
     if (design.budget_seconds && *design.budget_seconds <= 0) io.fail("budget_seconds", "is not positive");
@@ -368,7 +330,7 @@ struct PlanFields {
   void describe(JsonRecord& io, Table& table) {
     io.field("subject", table.subject);
     describeFactorNames(io, "by", table.by);
-    if (io.has("shows", table.shows != Table::Shows::Values)) io.word("shows", table.shows, words::kShows);
+    io.optional("shows", table.shows);
     if (table.shows == Table::Shows::Front) io.field("other", table.other);
     requireSubject(io, table.subject);
     // Tables other than of values describe metrics, never comparisons.
@@ -377,8 +339,7 @@ struct PlanFields {
   }
 
   void describe(JsonRecord& io, Plot& plot) {
-    io.field("subject", plot.subject);
-    io.field("over", plot.over);
+    io.required(EXPC_NAMED(plot, subject, over));
     describeFactorNames(io, "by", plot.by);
     requireSubject(io, plot.subject);
     // Plots over a factor show any subject, over metrics and series only metrics.
@@ -392,16 +353,14 @@ struct PlanFields {
   void describe(JsonRecord& io, Cell& cell, const std::vector<const Factor*>& of) {
     labelled ? readLabels(io, cell.levels, of) : describeLevels(io, cell.levels, of);
     io.word("estimator", cell.estimator, words::kEstimator);
-    io.word("kind", cell.kind, words::kKind);
+    io.required("kind", cell.kind);
     describeTerm(io, "term", cell.term, Scope{cell.kind, false}, 0);
     // JSON has only the ids: cells read points, never controls.
     std::vector<std::string> points;
     for (const Place& place : cell.points) points.push_back(place.point);
     io.field("points", points);
     if (io.has("treated", cell.treated != 1)) io.field("treated", cell.treated, 1, unsigned(points.size()));
-    io.optional("ideal", cell.ideal);
-    io.optionalObject("bound", cell.bound, kDescribed);
-    io.optional("assertion", cell.assertion);
+    io.optional(EXPC_NAMED(cell, ideal, bound, assertion));
     if (!io.reads()) return;
     if (cell.ideal && *cell.ideal <= 0) io.fail("ideal", "is not above 0");
     for (const std::string& point : points) require(io, "points", "point", known_points, point);
@@ -512,16 +471,12 @@ struct PlanFields {
   }
 
   void describe(JsonRecord& io, Comparison& comparison) {
-    io.field("name", comparison.name);
-    io.field("text", comparison.text);
-    io.field("over", comparison.over);
-    io.field("unit", comparison.unit);
+    io.required(EXPC_NAMED(comparison, name, text, over, unit));
     describeFactorNames(io, "factors", comparison.factors);
     if (!comparison.over.empty()) require(io, "over", "factor", factors, comparison.over);
     const std::vector<const Factor*> of = factorsCalled(comparison.factors);
     io.list("cells", comparison.cells, [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, of); });
-    io.optional("without_partner", comparison.without_partner);
-    io.optional("without_partner_why", comparison.without_partner_why);
+    io.optional(EXPC_NAMED(comparison, without_partner, without_partner_why));
     requireName(io, "name", comparison.name);
     // Comparisons and metrics share one space of names, since `until`, tables and plots name either.
     if (metrics.contains(comparison.name) || !comparisons.try_emplace(comparison.name, 0).second)
@@ -548,11 +503,8 @@ struct PlanFields {
 
   // The fields that only people read (text, doc, where, domain) have no checks.
   void describe(JsonRecord& io, Criterion& criterion) {
-    io.field("name", criterion.name);
-    io.field("text", criterion.text);
-    io.field("doc", criterion.doc);
-    io.optional("where", criterion.where);
-    io.optional("expected", criterion.expected);
+    io.required(EXPC_NAMED(criterion, name, text, doc));
+    io.optional(EXPC_NAMED(criterion, where, expected));
     describeFactorNames(io, "factors", criterion.factors);
     const std::vector<const Factor*> of = factorsCalled(criterion.factors);
     io.list("cells", criterion.cells, [&](JsonRecord& inner, Cell& cell) { describe(inner, cell, of); });
@@ -560,18 +512,14 @@ struct PlanFields {
       io.list("assertions", criterion.assertions, [](JsonRecord& inner, Assertion& assertion) {
         inner.field("text", assertion.text);
         inner.optional("infeasible", assertion.infeasible);
-        inner.object("bound", assertion.bound, kDescribed);
-        inner.field("unit", assertion.unit);
+        inner.required(EXPC_NAMED(assertion, bound, unit));
       });
     if (criterion.assertions.empty()) io.object("bound", criterion.bound, kDescribed);
     for (const Cell& cell : criterion.cells)
       if (cell.assertion > 0 && cell.assertion >= criterion.assertions.size())
         io.fail("cells", fmt::format("assertion {} of {}", cell.assertion, criterion.assertions.size()));
-    io.optional("infeasible", criterion.infeasible);
-    io.optional("confidence", criterion.confidence);
-    io.field("unit", criterion.unit);
-    io.field("domain", criterion.domain);
-    io.field("not_asked", criterion.not_asked);
+    io.optional(EXPC_NAMED(criterion, infeasible, confidence));
+    io.required(EXPC_NAMED(criterion, unit, domain, not_asked));
     bool reaches_cell = false;
     io.object("claim", criterion.claim, [&](JsonRecord& inner, Claim& claim) {
       describe(inner, claim, criterion.cells.size(), 0, reaches_cell);

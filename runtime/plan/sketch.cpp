@@ -36,7 +36,7 @@ double valueAt(const Buckets& buckets, double place) {
   const auto at = [&](double whole) {
     double before = 0;
     for (const auto& [value, count] : buckets)
-      if (before += static_cast<double>(count); whole < before) return value;
+      if (before += double(count); whole < before) return value;
     return buckets.back().first;
   };
   const double low = at(std::floor(place));
@@ -78,7 +78,7 @@ Buckets bucketsOf(const std::vector<double>& sketch) {
     number += sketch[i];
     // Stores of others may hold anything.
     if (!(sketch[i + 1] >= 1 && sketch[i + 1] < 1e15) || (i > 1 && !(sketch[i] > 0))) return {};
-    buckets.emplace_back(scale.valueOf(number), static_cast<uint64_t>(sketch[i + 1]));
+    buckets.emplace_back(scale.valueOf(number), uint64_t(sketch[i + 1]));
   }
   return buckets;
 }
@@ -88,11 +88,11 @@ uint64_t countOf(const std::vector<double>& sketch) { return countOf(bucketsOf(s
 std::optional<double> reducedSketch(const std::vector<double>& sketch, const Reduction& reduction) {
   using Take = Reduction::Take;
   const Buckets buckets = bucketsOf(sketch);
-  const double count = static_cast<double>(countOf(buckets));
+  const double count = countOf(buckets);
   if (reduction.take == Take::Count) return count;
   if (buckets.empty()) return std::nan("");
   double sum = 0;
-  for (const auto& [value, of] : buckets) sum += value * static_cast<double>(of);
+  for (const auto& [value, of] : buckets) sum += value * double(of);
   switch (reduction.take) {
     case Take::Sum:
       return sum;
@@ -113,7 +113,7 @@ std::vector<double> percentilesOf(const std::vector<double>& sketch) {
   const Buckets buckets = bucketsOf(sketch);
   std::vector<double> percentiles;
   if (buckets.empty()) return percentiles;
-  const auto last = static_cast<double>(countOf(buckets) - 1);
+  const auto last = double(countOf(buckets) - 1);
   for (unsigned percent = 1; percent < 100; ++percent) percentiles.push_back(valueAt(buckets, percent / 100.0 * last));
   return percentiles;
 }

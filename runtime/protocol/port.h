@@ -35,7 +35,7 @@ inline uint16_t freePort() {
   constexpr uint16_t kFirst = 20000, kCount = 12000;
   std::random_device random;
   for (unsigned attempt = 0; attempt < 1000; ++attempt) {
-    const auto port = static_cast<uint16_t>(kFirst + random() % kCount);
+    const auto port = uint16_t(kFirst + random() % kCount);
     if (canListen(port, false)) return port;
   }
   return 0;

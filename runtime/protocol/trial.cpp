@@ -41,30 +41,6 @@ void describeSlots(JsonRecord& io, TrialSpec& spec) {
     io.fail("slots", fmt::format("{} slots for {} ranks", spec.slots.size(), spec.world_size));
 }
 
-constexpr auto kTraffic = [](JsonRecord& io, Traffic& traffic) {
-  io.field("calls", traffic.calls);
-  io.field("bytes", traffic.bytes);
-};
-
-/// The counts of one rank of a rehearsal.
-void describeRank(JsonRecord& io, RehearsedRank& rank) {
-  io.field("host_memory", rank.host_memory);
-  io.field("device_memory_allocated", rank.device_memory_allocated);
-  io.field("device_memory_reserved", rank.device_memory_reserved);
-  io.optional("widest_allocated", rank.widest_allocated);
-  io.optional("widest_reserved", rank.widest_reserved);
-  io.field("launches", rank.launches);
-  io.field("synchronisations", rank.synchronisations);
-  io.object("to_device", rank.to_device, kTraffic);
-  io.object("from_device", rank.from_device, kTraffic);
-  io.object("within_devices", rank.within_devices, kTraffic);
-  io.byName("collectives", rank.collectives,
-            [](JsonRecord& all, JsonRecord::Key name, Traffic& traffic) { all.object(name, traffic, kTraffic); });
-  io.field("host_seconds", rank.host_seconds);
-  io.field("operations", rank.operations);
-  io.field("memory_bytes", rank.memory_bytes);
-}
-
 using Type = Event::Type;
 constexpr base::Word<Type> kTypes[] = {{"started", Type::Started},
                                        {"progress", Type::Progress},
@@ -139,7 +115,7 @@ void describeResult(JsonRecord& io, Event& event) {
   }
   if (io.has("environment", true)) io.field("environment", event.environment);
   if (io.has("notes", true)) plan::describeNotes(io, "notes", event.notes);
-  io.optionalObject("rehearsed", event.rehearsed, kDescribed);
+  io.optional("rehearsed", event.rehearsed);
 }
 
 void describeEvent(JsonRecord& io, Event& event) {
@@ -151,9 +127,7 @@ void describeEvent(JsonRecord& io, Event& event) {
     case Event::Type::Started:
       break;
     case Event::Type::Progress:
-      io.field("done", event.done);
-      io.field("total", event.total);
-      io.field("phase", event.phase);
+      io.required(EXPC_NAMED(event, done, total, phase));
       break;
     case Event::Type::Result:
       describeResult(io, event);
@@ -161,14 +135,20 @@ void describeEvent(JsonRecord& io, Event& event) {
     case Event::Type::Infeasible:
     case Event::Type::Failed:
       io.field("reason", event.reason);
-      io.optional("lost", event.lost_others);
-      io.optional("names_rank", event.names_rank);
-      io.optional("host_memory", event.host_memory);
+      io.optional("lost", event.lost_others, EXPC_NAMED(event, names_rank, host_memory));
       break;
   }
 }
 
 }  // namespace
+
+static void describe(JsonRecord& io, Traffic& traffic) { io.required(EXPC_NAMED(traffic, calls, bytes)); }
+
+static void describe(JsonRecord& io, RehearsedRank& rank) {
+  io.required(EXPC_NAMED(rank, host_memory, device_memory_allocated, device_memory_reserved, launches, synchronisations,
+                         to_device, from_device, within_devices, collectives, host_seconds, operations, memory_bytes));
+  io.optional(EXPC_NAMED(rank, widest_allocated, widest_reserved));
+}
 
 void describeVersion(JsonRecord& io) {
   uint64_t version = kTrialVersion;
@@ -181,29 +161,18 @@ void describeVersion(JsonRecord& io) {
 
 void describe(JsonRecord& io, TrialSpec& spec) {
   describeVersion(io);
-  io.field("trial", spec.trial);
-  io.field("point", spec.point);
-  io.field("workload", spec.workload);
-  io.field("workload_version", spec.workload_version);
-  io.optionalObject("command", spec.command, kDescribed);
+  io.required(
+      EXPC_NAMED(spec, trial, point, workload, workload_version, kind, settings, parameters, root, seed, metrics));
+  io.optional("command", spec.command);
   if (spec.command) {
     io.field("folder", spec.folder);
-    io.optional("prepared", spec.prepared);
-    io.optional("outputs", spec.outputs);
-    io.optional("values", spec.values);
+    io.optional(EXPC_NAMED(spec, prepared, outputs, values));
     if (!spec.folder.starts_with('/')) io.fail("folder", "an absolute path is needed");
   }
-  io.word("kind", spec.kind, plan::words::kKind);
-  io.field("settings", spec.settings);
-  io.field("parameters", spec.parameters);
-  io.field("root", spec.root);
-  io.field("seed", spec.seed);
-  io.field("metrics", spec.metrics);
   io.field("world_size", spec.world_size, 1, kMaxRanks);
   describeSlots(io, spec);
-  io.optional("memory_limit", spec.memory_limit);
+  io.optional(EXPC_NAMED(spec, memory_limit, rehearsal));
   io.optional("log_limit", spec.log_limit, kLogLimit);
-  io.optional("rehearsal", spec.rehearsal);
 }
 
 void describe(JsonRecord& io, LaunchRequest& request) {
@@ -212,7 +181,7 @@ void describe(JsonRecord& io, LaunchRequest& request) {
   io.field("rank", request.rank, 0, kMaxRanks - 1);
   io.field("environment", request.environment);
   // The environment is handed to execve as it is.
-  io.object("spec", request.spec, kDescribed);
+  io.required("spec", request.spec);
   for (const std::string& variable : request.environment)
     if (variable.find('=') == std::string::npos || variable.front() == '=')
       io.fail("environment", fmt::format("'{}' is not NAME=value", variable));
@@ -224,18 +193,15 @@ void describe(JsonRecord& io, LaunchReply& reply) {
   describeVersion(io);
   io.word("reply", reply.type, kReplies);
   if (reply.type == LaunchReply::Type::Ready) return;
-  io.field("launch", reply.id);
-  io.field("pid", reply.pid);
+  io.required("launch", reply.id, "pid", reply.pid);
   if (reply.type != LaunchReply::Type::Exited) return;
   io.field("status", reply.status);
-  io.optional("at", reply.at);
-  io.optional("out_of_memory", reply.out_of_memory);
-  io.optional("stuck", reply.stuck);
+  io.optional(EXPC_NAMED(reply, at, out_of_memory, stuck));
 }
 
 void describe(JsonRecord& io, Rehearsed& rehearsed) {
   io.field("steps", rehearsed.steps, 1);
-  io.list("ranks", rehearsed.ranks, describeRank);
+  io.required("ranks", rehearsed.ranks);
   io.optional("epoch_steps", rehearsed.epoch_steps);
   if (rehearsed.ranks.empty()) io.fail("ranks", "expected at least one rank");
 }
@@ -279,8 +245,6 @@ std::map<std::string, std::string> argumentValues(const TrialSpec& spec) {
   return values;
 }
 
-std::string logLimitText(uint64_t bytes) {
-  return fmt::format("{:.4g} MB (--log-limit)", static_cast<double>(bytes) / 1e6);
-}
+std::string logLimitText(uint64_t bytes) { return fmt::format("{:.4g} MB (--log-limit)", double(bytes) / 1e6); }
 
 }  // namespace expc::protocol

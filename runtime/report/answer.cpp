@@ -3,6 +3,7 @@
 
 #include "runtime/report/answer.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
@@ -96,11 +98,11 @@ std::string phraseOf(const describe::Findings& findings, const Judged& of) {
 std::string untrustedText(const plan::Plan& plan, const judge::Distrust& distrust) {
   const judge::ControlResult& control = distrust.control;
   const plan::Metric* metric = plan.findMetric(control.metric);
-  const std::string unit = control.ratio || !metric ? "x" : metric->unit;
-  const std::string dimension = control.ratio || !metric ? "" : metric->dimension;
-  const std::string allowed = control.ratio || !metric
-                                  ? base::formatQuantity(distrust.gap / 2, "", "share")
-                                  : base::formatQuantity(distrust.gap / 2, metric->unit, metric->dimension);
+  const bool ratio = control.ratio || !metric;
+  const std::string unit = ratio ? "x" : metric->unit, dimension = ratio ? "" : metric->dimension;
+  const double gap = distrust.gap / 2;
+  const std::string allowed =
+      ratio ? base::formatQuantity(gap, "", "share") : base::formatQuantity(gap, unit, dimension);
   const judge::CellEstimate& found = control.estimate;
   const std::string size = found.estimate && found.interval
                                ? base::formatEstimate(*found.estimate, *found.interval, unit, dimension)
@@ -203,9 +205,9 @@ std::string othersText(const std::map<Outcome, std::vector<Judged>>& groups, Out
       {Outcome::NotJudged, {"cannot be judged here", "cannot be judged here"}}};
   std::vector<std::string> texts;
   for (const auto& [outcome, verbs] : kTexts) {
-    const auto group = groups.find(outcome);
-    if (outcome == lead || group == groups.end()) continue;
-    const size_t count = group->second.size();
+    const auto* group = base::entryOf(groups, outcome);
+    if (outcome == lead || !group) continue;
+    const size_t count = group->size();
     texts.push_back(fmt::format("{} {}", texts.empty() ? counted(count, "other claim") : std::to_string(count),
                                 count == 1 ? verbs.first : verbs.second));
   }
@@ -260,7 +262,7 @@ Answer answerOf(const describe::Findings& findings, bool brief) {
   for (const Judged& of : lead)
     if (phrases.size() < (lead.size() > kSaid ? 1 : kSaid))
       // Claims that break for one reason share its sentence.
-      if (std::string phrase = phraseOf(findings, of); !std::ranges::count(phrases, phrase))
+      if (std::string phrase = phraseOf(findings, of); !llvm::is_contained(phrases, phrase))
         phrases.push_back(std::move(phrase));
   std::string result = joined(phrases, phrases.size() == 2 ? ", and " : "; ");
   // The reasons of several broken claims are long and do not name them.

@@ -258,7 +258,7 @@ Part attributionPart(const plan::Plan& plan, const describe::Attribution& attrib
   if (!attribution.criteria.empty()) uses.push_back("judged by " + fewOf(attribution.criteria, kNamedCriteria));
   part.rest = joined(uses) + (uses.empty() ? "" : ": ") + stepText(attribution);
   for (std::string& caution : cautions(plan, attribution))
-    part.blocks.emplace_back(Paragraph{std::move(caution), Tone::Plain, "caution:", "open"});
+    say(part.blocks, {std::move(caution), Tone::Plain, "caution:", "open"});
   // The phases at a glance; the longer lists behind a click.
   Part more{.title = "More: calls, kernels, operators", .folded = true, .titled_on_page = true};
   for (const describe::AttributionView& view : attribution.views) {
@@ -266,7 +266,7 @@ Part attributionPart(const plan::Plan& plan, const describe::Attribution& attrib
     const size_t most = detail == Detail::Everything ? SIZE_MAX : view.name == "step" ? kPhases : kCategories;
     std::vector<Block>& blocks = &view == &attribution.views.front() ? part.blocks : more.blocks;
     blocks.emplace_back(viewTable(view, levelNames(plan, attribution), attribution.interval.has_value(), most));
-    if (std::string note = noteOf(view); !note.empty()) blocks.emplace_back(Paragraph{std::move(note)});
+    if (std::string note = noteOf(view); !note.empty()) say(blocks, {std::move(note)});
   }
   if (!more.blocks.empty()) part.blocks.emplace_back(std::move(more));
   return part;
@@ -275,12 +275,12 @@ Part attributionPart(const plan::Plan& plan, const describe::Attribution& attrib
 Part attributionParts(const plan::Plan& plan, const std::vector<describe::Attribution>& all,
                       const std::string& without) {
   Part section{"Where the time went"};
-  if (all.empty() && !without.empty()) section.blocks.emplace_back(Paragraph{without});
+  if (all.empty() && !without.empty()) say(section.blocks, {without});
   if (all.empty()) return section;
   section.rest = "from profile trials; descriptive, not a verdict";
-  section.blocks.emplace_back(Paragraph{.text = "Means per step from profile trials, which are slower than timed ones, "
-                                                "over blocks with both levels. Descriptive, not a verdict.",
-                                        .shown = Shown::OnPage});
+  say(section.blocks, {.text = "Means per step from profile trials, which are slower than timed ones, "
+                               "over blocks with both levels. Descriptive, not a verdict.",
+                       .shown = Shown::OnPage});
   for (size_t i = 0; i < all.size() && i < kMostDrawn; ++i) {
     Part part = attributionPart(plan, all[i], Detail::Summary);
     // The page has all pairs, a terminal the first few and the number of the others.
@@ -289,9 +289,9 @@ Part attributionParts(const plan::Plan& plan, const std::vector<describe::Attrib
   }
   for (const auto& [most, shown] : {std::pair(kPairsInText, Shown::InText), std::pair(kMostDrawn, Shown::OnPage)})
     if (all.size() > most)
-      section.blocks.emplace_back(Paragraph{
-          .text = fmt::format("… and {} more{}", all.size() - most, shown == Shown::InText ? "; the page has all" : ""),
-          .shown = shown});
+      say(section.blocks, {.text = fmt::format("… and {} more{}", all.size() - most,
+                                               shown == Shown::InText ? "; the page has all" : ""),
+                           .shown = shown});
   return section;
 }
 

@@ -53,20 +53,12 @@ base::Bounds boundsOf(const plan::Bound& bound) {
   const std::string text = endText(bound);
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  llvm::StringRef unit(rest, static_cast<size_t>(text.data() + text.size() - rest));
+  llvm::StringRef unit(rest, size_t(text.data() + text.size() - rest));
   unit = unit.take_front(unit.find("..")).trim();
   // An expression such as "2 * 40GB" has no one unit.
   const bool plain = llvm::all_of(unit, [](char c) { return llvm::isAlpha(c) || c == '/' || c == '%'; });
   if (error == std::errc() && plain && bound.low / number > 0) bounds.unit = {bound.low / number, unit.str()};
   return bounds;
-}
-
-std::string_view extreme(const plan::Bound& bound, bool breaks) {
-  static constexpr base::Word<Relation> kExtremes[] = {
-      {"lowest", Relation::GreaterEqual}, {"lowest", Relation::Greater}, {"highest", Relation::LessEqual},
-      {"highest", Relation::Less},        {"farthest", Relation::Equal}, {"closest to a limit:", Relation::Within}};
-  return breaks && bound.relation == Relation::Within ? "farthest"
-                                                      : std::string_view(base::wordOf(kExtremes, bound.relation));
 }
 
 std::string referenceOf(const plan::Criterion& criterion) {

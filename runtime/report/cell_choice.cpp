@@ -11,6 +11,16 @@ namespace expc::report {
 using judge::CellEstimate;
 using judge::Verdict;
 
+/// Names the value that is closest to breaking a bound, or, with `breaks`, the one that breaks it most: "lowest".
+static std::string_view extreme(const plan::Bound& bound, bool breaks) {
+  using plan::Relation;
+  static constexpr base::Word<Relation> kExtremes[] = {
+      {"lowest", Relation::GreaterEqual}, {"lowest", Relation::Greater}, {"highest", Relation::LessEqual},
+      {"highest", Relation::Less},        {"farthest", Relation::Equal}, {"closest to a limit:", Relation::Within}};
+  return breaks && bound.relation == Relation::Within ? "farthest"
+                                                      : std::string_view(base::wordOf(kExtremes, bound.relation));
+}
+
 static std::vector<size_t> unionOf(const std::vector<std::vector<size_t>>& parts) {
   std::set<size_t> all;
   for (const auto& part : parts) all.insert(part.begin(), part.end());
@@ -18,8 +28,8 @@ static std::vector<size_t> unionOf(const std::vector<std::vector<size_t>>& parts
 }
 
 size_t CellChoice::brokenOf(size_t index) const {
-  return static_cast<size_t>(std::ranges::count_if(
-      cells_[index].values, [&](double value) { return !satisfies(bound(index), value, value); }));
+  return size_t(std::ranges::count_if(cells_[index].values,
+                                      [&](double value) { return !satisfies(bound(index), value, value); }));
 }
 
 std::vector<size_t> CellChoice::surestPart() const {

@@ -48,16 +48,14 @@ struct Frame {
   bool dots;
 
   /// Returns where a column stands beside its x, in pixels; columns are closer together the more there are.
-  double offset(size_t column) const {
-    return slot * (static_cast<double>(column) - 0.5 * static_cast<double>(grid.columns.size() - 1));
-  }
+  double offset(size_t column) const { return slot * (double(column) - 0.5 * double(grid.columns.size() - 1)); }
 };
 
 /// Returns the pixels of a column at its x, within bounds that keep marks visible.
 double slotOf(const FactorAxis& x, size_t places, size_t columns) {
   // Words share the width evenly; numbers have as much room as their closest neighbours leave.
-  const double several = static_cast<double>(std::max<size_t>(1, columns));
-  if (x.places.empty()) return std::clamp(420.0 / (several * static_cast<double>(places)), 9.0, 44.0);
+  const double several = std::max<size_t>(1, columns);
+  if (x.places.empty()) return std::clamp(420.0 / (several * double(places)), 9.0, 44.0);
   return std::clamp(x.narrowest * kNarrowWidth / (several + 1), 2.0, 12.0);
 }
 
@@ -100,7 +98,7 @@ struct Data {
                {"o", frame.offset(column)},
                {"e", frame.factor * *cell.estimate},
                {"n", cell.n},
-               {"t", base::jsonText(valueCell(cell, frame.grid.unit, frame.grid.dimension).inText(" "))}};
+               {"t", base::jsonText(valueCell(cell).inText(" "))}};
     // A level with a place on an axis of numbers has that place, too.
     if (const auto* at = base::entryOf(frame.x.places, x)) row["xp"] = *at;
     addEnds(row, "l", "h", cell.interval, frame.factor);
@@ -210,7 +208,7 @@ Object specification(const std::vector<Bar>& bars) {
   for (size_t i = 0; i < phases.size(); ++i)
     colours.push_back(phases[i] == kRest ? "#B8B8B8" : colourOf(phases[i] == kOthers ? kColours - 1 : i));
   return filled(assets::profile(), Object{{"unit", unit.symbol},
-                                          {"height", kAroundBars + kBarHeight * static_cast<int>(bars.size())},
+                                          {"height", kAroundBars + kBarHeight * int(bars.size())},
                                           {"twice", twice},
                                           {"levels", std::move(levels)},
                                           {"phases", base::jsonTexts(phases)},
@@ -248,7 +246,7 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
              {"counted", grid.comparison ? "pairs" : "trials"},
              {"padding", 20 + frame.offset(grid.columns.size() - 1) + aside},
              {"dots_aside", aside},
-             {"height", std::min(kMaxHeight, kAround + kRowHeight * static_cast<int>(grid.columns.size()))}};
+             {"height", std::min(kMaxHeight, kAround + kRowHeight * int(grid.columns.size()))}};
   if (!grid.column_factor.empty())
     all["series"] = seriesOf(plan, grid.column_factor, {grid.column_levels.begin(), grid.column_levels.end()});
   if (levels.size() <= kMaxWritten) all["written"] = levels.size();

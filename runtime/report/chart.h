@@ -67,7 +67,7 @@ struct Forest {
 /// `ratio` and all of them are positive. `bound` (of a criterion) shades the side that satisfies it; `neutral` draws a
 /// dashed line.
 Forest forest(const std::vector<GridCell>& cells, const std::optional<plan::Bound>& bound,
-              std::optional<double> neutral, bool ratio, const std::string& unit, const std::string& dimension);
+              std::optional<double> neutral, bool ratio);
 
 // ---- axes and colours that several kinds of charts share
 

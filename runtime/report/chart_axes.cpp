@@ -131,7 +131,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   std::map<std::string, double> place_of;
   Array levels, places;
   for (const unsigned level : shown) {
-    const std::string label = declared ? plan.levelLabel(static_cast<size_t>(index), level) : "";
+    const std::string label = declared ? plan.levelLabel(size_t(index), level) : "";
     levels.push_back(base::jsonText(label));
     if (!declared || level >= declared->levels.size()) continue;
     // A truth value is no number, although readers of JSON would take it for one.

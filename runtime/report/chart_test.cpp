@@ -145,12 +145,12 @@ TEST_CASE("infinite values stay out of drawings, and a grid without values draws
   const Grid grid = buildGrid(example.plan, example.judgement, "step_time", {"gpus", "precision"});
   CHECK(charts(example.plan, grid, left_out).empty());
   std::vector<GridCell> cells = {grid.cells[0][0]};
-  const std::string row = forest(cells, std::nullopt, std::nullopt, false, "s", "time").rows.at(0);
+  const std::string row = forest(cells, std::nullopt, std::nullopt, false).rows.at(0);
   for (const char* word : {"inf\"", "nan"}) CHECK(row.find(word) == std::string::npos);
 
   example.judgement.summaries.clear();
   CHECK(charts(example.plan, buildGrid(example.plan, example.judgement, "step_time", {"gpus"}), left_out).empty());
-  CHECK(forest({GridCell{}}, std::nullopt, 1.0, true, "x", "").rows.empty());
+  CHECK(forest({GridCell{}}, std::nullopt, 1.0, true).rows.empty());
 }
 
 TEST_CASE("many combinations make a bounded number of charts, and the rest is counted") {
@@ -218,9 +218,10 @@ TEST_CASE("an axis says what it is, and a logarithmic one names round numbers") 
 
 TEST_CASE("the scale of a drawing names both ends of a band, apart from no difference") {
   GridCell cell;
+  cell.unit = "x";
   cell.estimate = 1;
   const plan::Bound band{plan::Relation::Within, 0.999, 1.001, "within 0.999x..1.001x"};
-  const std::string axis = forest({cell}, band, std::nullopt, true, "x", "").axis;
+  const std::string axis = forest({cell}, band, std::nullopt, true).axis;
   CHECK(axis.find("class=\"bound-name\"") != std::string::npos);
   CHECK(axis.find(">0.999x<") != std::string::npos);
   CHECK(axis.find(">1.001x<") != std::string::npos);

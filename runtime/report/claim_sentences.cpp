@@ -143,7 +143,7 @@ class Clause {
     if (!criterion().confidence && told_->values > 0 && form_ != Form::Agrees)
       return fmt::format("{}{} is {} in {} of {}", subject(), scopeText(), violation(bound(), dimension()),
                          told_->broken, counted(told_->values, runOf(*one_)));
-    const size_t failing = size_t(std::ranges::count(of_.result.cells, Verdict::Fail, &judge::CellEstimate::verdict));
+    const size_t failing = std::ranges::count(of_.result.cells, Verdict::Fail, &judge::CellEstimate::verdict);
     const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
     std::string text = foundOf(*one_) + placeText() + scopeText();
     text += form_ == Form::Agrees ? " (published: " + endText(bound(), dimension()) + ")"
@@ -168,15 +168,12 @@ class Clause {
     const std::string place = placeText(/*arms_named=*/false);
     if (isFound() || (of_.result.verdict == Verdict::Fail && !single)) return sentence(details);
     if (of_.result.verdict == Verdict::Fail || of_.result.verdict == Verdict::Pass) {
-      const bool several = all_.size() > 1 || single;
-      const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
-      const std::string what = !several ? "Estimate"
-                               : exists
-                                   ? "Best"
-                                   : llvm::StringRef(CellChoice(of_.plan, criterion(), of_.result.cells)
-                                                         .extremeOf(told_->cell, of_.result.verdict == Verdict::Fail))
-                                         .rtrim(':')
-                                         .str();
+      llvm::StringRef what = "Estimate";
+      if (all_.size() > 1 || single) {
+        const CellChoice choice(of_.plan, criterion(), of_.result.cells);
+        what = choice.forall() ? choice.extremeOf(told_->cell, of_.result.verdict == Verdict::Fail) : "Best";
+        what.consume_back(":");
+      }
       return sentence(fmt::format("{}{}: {}{}", what, place, shownText(), details.empty() ? "" : " (" + details + ")"));
     }
     const judge::CellEstimate& cell = of_.result.cells[told_->cell];
@@ -198,7 +195,7 @@ class Clause {
   const plan::Bound& bound() const { return one_ ? plan::boundOf(criterion(), *one_) : criterion().bound; }
 
   /// The metric that a term is, or null.
-  static const plan::MetricTerm* readBy(const plan::Term& term) { return std::get_if<plan::MetricTerm>(&term.node); }
+  static const plan::MetricTerm* readBy(const plan::Term& term) { return term.as<plan::MetricTerm>(); }
 
   Form formOf() const {
     if (criterion().infeasible) return Form::Memory;
@@ -206,16 +203,15 @@ class Clause {
     const plan::Cell& cell = criterion().cells[0];
     if (cell.bound) return Form::Agrees;
     const plan::Term& term = *cell.term;
-    if (std::holds_alternative<plan::GapTerm>(term.node)) return Form::Curves;
-    if (std::holds_alternative<plan::FirstTerm>(term.node))
+    if (term.as<plan::GapTerm>()) return Form::Curves;
+    if (term.as<plan::FirstTerm>())
       return criterion().bound.relation == Relation::LessEqual ? Form::Reaches : Form::Other;
     if (const plan::MetricTerm* read = readBy(term)) {
       const plan::Metric* metric = of_.plan.findMetric(read->metric);
       return criterion().confidence && !(metric && metric->exact) ? Form::Level : Form::EveryRun;
     }
-    if (std::holds_alternative<plan::ScaleTerm>(term.node) && criterion().unit == "x" && cell.points.size() == 2)
-      return Form::Scaling;
-    const auto* operation = std::get_if<plan::OperationTerm>(&term.node);
+    if (term.as<plan::ScaleTerm>() && criterion().unit == "x" && cell.points.size() == 2) return Form::Scaling;
+    const auto* operation = term.as<plan::OperationTerm>();
     if (!operation || operation->operands.size() != 2 || cell.points.size() != 2) return Form::Other;
     const plan::MetricTerm *left = readBy(*operation->operands[0]), *right = readBy(*operation->operands[1]);
     if (!left || !right || left->metric != right->metric) return Form::Other;
@@ -232,7 +228,7 @@ class Clause {
   /// Whether the ratio is the baseline's value over that of the treated level: of a metric other than time the sentence
   /// then has them the other way round.
   bool isTurned(const plan::Cell& cell) const {
-    const auto* operation = std::get_if<plan::OperationTerm>(&cell.term->node);
+    const auto* operation = cell.term->as<plan::OperationTerm>();
     return form_ == Form::Times && operation && readBy(*operation->operands[0])->place != cell.points[0];
   }
 
@@ -280,7 +276,7 @@ class Clause {
   std::string subject() const {
     const plan::Term* term = criterion().cells.empty() ? nullptr : criterion().cells[0].term.get();
     if (term && form_ != Form::Other && form_ != Form::Agrees && form_ != Form::Scaling) {
-      if (const auto* first = std::get_if<plan::FirstTerm>(&term->node))
+      if (const auto* first = term->as<plan::FirstTerm>())
         return first->series.metric + " reaches " + endText(first->bound);
       if (const std::vector<plan::MetricTerm> read = plan::metricTerms(*term); !read.empty()) return read[0].metric;
     }
@@ -439,9 +435,8 @@ class Clause {
       }
       if (compared || used.empty() || used.size() == factor.levels.size()) continue;
       if (used.size() == 1 && form_ == Form::Other && subject().find('[') != std::string::npos) continue;
-      std::vector<std::string> labels;
-      for (const unsigned level : used) labels.push_back(factor.levels[level].label);
-      plan::addLabel(text, factor.name, listed(std::move(labels)));
+      const auto labelOf = [&](unsigned level) { return factor.levels[level].label; };
+      plan::addLabel(text, factor.name, listed(textsOf(used, labelOf)));
     }
     return text.empty() ? "" : " at " + text;
   }
@@ -483,7 +478,7 @@ class Clause {
     const plan::Metric& metric = *of_.plan.findMetric(subject());
     const std::string text = metric.name + " " + changeText(*arms, metric.unit, metric.dimension);
     const std::optional<double>& estimate = of_.result.cells[told_->cell].estimate;
-    const auto* ratio = std::get_if<plan::OperationTerm>(&one_->term->node);
+    const auto* ratio = one_->term->as<plan::OperationTerm>();
     const bool treated_first = readBy(*ratio->operands[0])->place == one_->points[0];
     const double quotient = treated_first ? arms->second / arms->first : arms->first / arms->second;
     if (!estimate || !std::isfinite(quotient) || std::abs(quotient - *estimate) <= kAlike * std::abs(*estimate))

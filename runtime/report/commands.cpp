@@ -71,8 +71,7 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgeme
     // If nothing of a point succeeded, running again would fail again until the cause is mended.
     const bool failed = std::ranges::any_of(
         judgement.points, [](const judge::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
-    const bool timed_out = std::ranges::all_of(
-        judgement.points, [](const judge::PointStatus& status) { return status.timeouts > 0 && status.valid == 0; });
+    const bool timed_out = std::ranges::all_of(judgement.points, &judge::PointStatus::onlyTimesOut);
     if (describe::largerBudget(plan, judgement, 0) > 0)
       return {{repeatCommand(plan, folder, {}, 2 * judgement.spent_seconds),
                fmt::format("The budget of {} is spent. Continue with twice as much",

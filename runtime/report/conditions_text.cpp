@@ -1,6 +1,8 @@
 // Turns conditions of verdicts into words: those of an error rate that are not met or were not checked. Finding them is
 // left to judge/conditions.cpp.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -27,13 +29,7 @@ constexpr std::pair<Condition::Code, std::string_view> kTexts[] = {
     {Condition::OneSession, "restarting the machine changes nothing"},
     {Condition::TwoSessions, "sessions do not differ in this {3} (two cannot show it)"},
     {Condition::SingleArm, "trials do not drift"}};
-/// Whether each text stands at the index of its code, and none is missing; checked at compile time.
-constexpr bool standAtTheirCodes() {
-  for (size_t i = 0; i < std::size(kTexts); ++i)
-    if (kTexts[i].first != static_cast<Condition::Code>(i)) return false;
-  return std::size(kTexts) == static_cast<size_t>(Condition::SingleArm) + 1;
-}
-static_assert(standAtTheirCodes());
+static_assert(standAtTheirCodes(kTexts, Condition::SingleArm));
 
 }  // namespace
 
@@ -42,7 +38,7 @@ std::string conditionsText(const Judged& of) {
   std::string text;
   const std::vector<Condition>& all = of.result.conditions;
   for (size_t i = 0; i < all.size(); ++i) {
-    const auto lost = static_cast<unsigned>(all[i].number);
+    const auto lost = unsigned(all[i].number);
     const std::string those = lost == 1 ? "the lost trial is" : fmt::format("the {} lost trials are", lost);
     text += i == 0 ? ", if " : i + 1 == all.size() ? " and " : ", ";
     text += fmt::format(fmt::runtime(kTexts[all[i].code].second), noun, all[i].number, those,
@@ -92,7 +88,7 @@ std::string widenedNotice(const plan::Plan& plan, const judge::Judgement& judgem
       if (cell.cell < criterion.cells.size() && !cell.steps)
         add(cell, result.name, cellLabel(plan, criterion, criterion.cells[cell.cell]));
   for (const judge::Summary& summary : judgement.summaries)
-    if (std::ranges::count(metrics, summary.metric) > 0) {
+    if (llvm::is_contained(metrics, summary.metric)) {
       const plan::Point* point = plan.findPoint(summary.point);
       add(summary, summary.metric, point ? plan.label(*point) : "");
     }

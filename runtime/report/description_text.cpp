@@ -85,12 +85,11 @@ Part effectsText(const plan::Plan& plan, const std::vector<describe::Effects>& a
     for (const describe::FactorEffect& effect : effects.effects)
       text += fmt::format("{} {}, ", nameOf(effect), share(effect.share));
     if (effects.higher > 0) text += fmt::format("three factors and more {}, ", share(effects.higher));
-    part.blocks.emplace_back(
-        Paragraph{text + (effects.blocks > 1
-                              ? fmt::format("blocks {}, error {}", share(effects.between_blocks), share(effects.error))
-                              : "and nothing says how much of that is noise")});
+    say(part.blocks, {text + (effects.blocks > 1 ? fmt::format("blocks {}, error {}", share(effects.between_blocks),
+                                                               share(effects.error))
+                                                 : "and nothing says how much of that is noise")});
     for (const describe::FactorEffect& effect : effects.effects)
-      if (effect.share >= kWorthSaying) part.blocks.emplace_back(Paragraph{levelsText(effect)});
+      if (effect.share >= kWorthSaying) say(part.blocks, {levelsText(effect)});
   }
   return part;
 }
@@ -108,7 +107,7 @@ Part rankingText(const plan::Plan& plan, const std::vector<describe::Ranking>& r
     std::string why;
     if (!ranked)
       why = fmt::format("no ranks, {} points take {} blocks: ", points.size(), describe::rankBlocks(points.size()));
-    part.blocks.emplace_back(Paragraph{ranking.metric + ": " + why + fewOf(std::move(points), kListedRanks, "; ")});
+    say(part.blocks, {ranking.metric + ": " + why + fewOf(std::move(points), kListedRanks, "; ")});
   }
   return part;
 }
@@ -121,9 +120,8 @@ Part frontText(const plan::Plan& plan, const std::vector<describe::Front>& front
       return fmt::format("{} ({}, {})", pointText(plan, one.point), valueText(plan, front.first, one.first),
                          valueText(plan, front.second, one.second));
     });
-    part.blocks.emplace_back(
-        Paragraph{fmt::format("{} and {}: {} of {}: {}", front.first, front.second, front.points.size(),
-                              front.points.size() + front.beaten, fewOf(std::move(points), kListedOfFront, "; "))});
+    say(part.blocks, {fmt::format("{} and {}: {} of {}: {}", front.first, front.second, front.points.size(),
+                                  front.points.size() + front.beaten, fewOf(std::move(points), kListedOfFront, "; "))});
   }
   return part;
 }
@@ -132,7 +130,7 @@ Part frontText(const plan::Plan& plan, const std::vector<describe::Front>& front
 Part driftText(const std::vector<describe::Drift>& drifts) {
   Part part = described("Drift over the run", "common to all points of a block; cancels in pairs");
   for (const describe::Drift& drift : drifts)
-    for (std::string& text : driftTexts(drift)) part.blocks.emplace_back(Paragraph{std::move(text)});
+    for (std::string& text : driftTexts(drift)) say(part.blocks, {std::move(text)});
   return part;
 }
 
@@ -150,7 +148,7 @@ Part outlierText(const plan::Plan& plan, const std::vector<describe::Outlier>& o
                     valueText(plan, one.metric, one.value, larger), valueText(plan, one.metric, one.median, larger));
     if (trial != results.trials.end() && !trial->notes.empty())
       text += "; it notes: " + joined(textsOf(trial->notes, noteText), "; ");
-    part.blocks.emplace_back(Paragraph{std::move(text)});
+    say(part.blocks, {std::move(text)});
   }
   shorten(part.blocks, kListedOutliers);
   return part;

@@ -190,22 +190,20 @@ std::vector<Block> diagnosisBlocks(const plan::Plan& plan, const Diagnosis& diag
                                     counted(plan.points.size(), "point"), diagnosis.seed),
                 .of = fmt::format("{} simulated studies of {}", diagnosis.studies, plan.study)},
       Paragraph{"noise of one trial: " + noiseText(diagnosis.model)}};
-  blocks.emplace_back(Paragraph{sessionsText(diagnosis.model)});
-  if (diagnosis.model.lost > 0) blocks.emplace_back(Paragraph{"lost trials: " + shareOfStudies(diagnosis.model.lost)});
-  if (diagnosis.model.disturbed > 0)
-    blocks.emplace_back(Paragraph{"disturbed trials: " + shareOfStudies(diagnosis.model.disturbed)});
+  say(blocks, {sessionsText(diagnosis.model)});
+  if (diagnosis.model.lost > 0) say(blocks, {"lost trials: " + shareOfStudies(diagnosis.model.lost)});
+  if (diagnosis.model.disturbed > 0) say(blocks, {"disturbed trials: " + shareOfStudies(diagnosis.model.disturbed)});
   if (const std::string text = endsText(plan, diagnosis.model, &simulate::PointEnds::infeasible); !text.empty())
-    blocks.emplace_back(Paragraph{"out of memory: " + text});
+    say(blocks, {"out of memory: " + text});
   if (const std::string text = endsText(plan, diagnosis.model, &simulate::PointEnds::timeouts); !text.empty())
-    blocks.emplace_back(Paragraph{"timeouts: " + text});
-  blocks.emplace_back(Paragraph{costText(diagnosis.design)});
+    say(blocks, {"timeouts: " + text});
+  say(blocks, {costText(diagnosis.design)});
   for (size_t c = 0; c < plan.criteria.size(); ++c) addCriterion(plan, diagnosis, c, blocks);
-  if (plan.criteria.empty()) blocks.emplace_back(Paragraph{"the study has no criterion to decide"});
+  if (plan.criteria.empty()) say(blocks, {"the study has no criterion to decide"});
   if (diagnosis.larger)
-    blocks.emplace_back(
-        Paragraph{.text = costText(*diagnosis.larger),
-                  .of = fmt::format("a larger design of {} blocks", repetitions(plan, *diagnosis.larger)),
-                  .apart = true});
+    say(blocks, {.text = costText(*diagnosis.larger),
+                 .of = fmt::format("a larger design of {} blocks", repetitions(plan, *diagnosis.larger)),
+                 .apart = true});
   return blocks;
 }
 

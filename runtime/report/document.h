@@ -179,6 +179,8 @@ struct Block : std::variant<Paragraph, Facts, Table, Figures, Part> {
   using variant::variant;
 };
 
+/// Appends a paragraph.
+inline void say(std::vector<Block>& blocks, Paragraph paragraph) { blocks.emplace_back(std::move(paragraph)); }
 /// Appends sentences, or other blocks of one type.
 template <typename Those>
 void append(std::vector<Block>& blocks, Those those) {
@@ -191,7 +193,7 @@ void shorten(std::vector<Block>& blocks, size_t most, const Paragraph& like = {}
 /// Turns texts into paragraphs.
 inline std::vector<Block> sentences(const std::vector<std::string>& texts) {
   std::vector<Block> all;
-  for (const std::string& text : texts) all.emplace_back(Paragraph{text});
+  for (const std::string& text : texts) say(all, {text});
   return all;
 }
 

@@ -32,7 +32,7 @@ std::string upright(const char* style, double x) {
 struct Drawing {
   const std::optional<plan::Bound>& bound;
   std::optional<double> neutral;
-  const std::string &unit, &dimension;
+  std::string_view unit, dimension;
   bool log;
   double low, high;
 
@@ -67,7 +67,7 @@ struct Drawing {
     std::string out = fmt::format(
         "<svg class=\"forest\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
         "aria-label=\"{2}\">{3}",
-        kWidth, kHeight, html(valueCell(cell, unit, dimension).inText(" ")), marks());
+        kWidth, kHeight, html(valueCell(cell).inText(" ")), marks());
     for (size_t i = 0; i < cell.values.size() && cell.values.size() <= kMaxDotsOfCell; ++i)
       if (std::isfinite(cell.values[i]))
         out += fmt::format("<circle class=\"block\" cx=\"{:.1f}\" cy=\"{}\" r=\"2.2\"/>", at(cell.values[i]),
@@ -116,7 +116,7 @@ struct Drawing {
 }  // namespace
 
 Forest forest(const std::vector<GridCell>& cells, const std::optional<plan::Bound>& bound,
-              std::optional<double> neutral, bool ratio, const std::string& unit, const std::string& dimension) {
+              std::optional<double> neutral, bool ratio) {
   Extent extent;
   for (const GridCell& cell : cells) extent.add(cell);
   if (extent.empty()) return {};
@@ -124,7 +124,7 @@ Forest forest(const std::vector<GridCell>& cells, const std::optional<plan::Boun
     for (const double end : plan::ends(*bound)) extent.add(end);
   // Bound and neutral value lie on the scale, so that a reader sees how far away they are.
   extent.add(neutral);
-  Drawing drawing{bound, neutral, unit, dimension, ratio && extent.low > 0, extent.low, extent.high};
+  Drawing drawing{bound, neutral, cells[0].unit, cells[0].dimension, ratio && extent.low > 0, extent.low, extent.high};
   double &low = drawing.low, &high = drawing.high;
   if (drawing.log) low = std::log(low), high = std::log(high);
   // Some air around the data; around a single value a small range, so that the scale has a length.

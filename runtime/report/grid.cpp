@@ -4,11 +4,14 @@
 
 #include "runtime/report/grid.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
@@ -40,7 +43,7 @@ std::string lacked(const plan::Plan& plan, const judge::PointStatus& status, con
       if (std::string name = lacked(plan, status, part.metric); !name.empty()) return name;
     return "";
   }
-  return std::ranges::count(status.not_on_device, metric) > 0 ? metric : "";
+  return llvm::is_contained(status.not_on_device, metric) ? metric : "";
 }
 
 /// Whether a trial of the point has ended, of whatever kind and however.
@@ -99,8 +102,8 @@ std::vector<Entry> comparisonEntries(const plan::Plan& plan, const judge::Judgem
   if (!result) return entries;
   for (const judge::CellEstimate& estimate : result->cells)
     if (estimate.cell < comparison.cells.size())
-      entries.push_back(
-          {comparison.cells[estimate.cell].levels, gridCell(plan, comparison.cells[estimate.cell], estimate)});
+      entries.push_back({comparison.cells[estimate.cell].levels,
+                         gridCell(plan, comparison.cells[estimate.cell], estimate, comparison.unit)});
   return entries;
 }
 
@@ -112,13 +115,11 @@ std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const
   for (size_t i = 0; i < factors.size(); ++i) {
     std::set<unsigned> seen;
     for (const Entry& entry : entries) seen.insert(entry.levels[i]);
-    if (seen.size() > 1 && !std::ranges::count(by, factors[i])) order.push_back(i);
+    if (seen.size() > 1 && !llvm::is_contained(by, factors[i])) order.push_back(i);
   }
   for (const std::string& name : by) {
-    const auto found = std::ranges::find(factors, name);
-    if (found == factors.end()) continue;
-    const size_t index = found - factors.begin();
-    if (!std::ranges::count(order, index)) order.push_back(index);
+    const int index = base::findNamed(factors, name);
+    if (index >= 0 && !llvm::is_contained(order, index)) order.push_back(index);
   }
   return order;
 }
@@ -149,7 +150,7 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
     return places;
   };
   const auto labelOf = [&](size_t factor, unsigned level) {
-    return plan.levelLabel(static_cast<size_t>(base::findNamed(plan.factors, factors[factor])), level);
+    return plan.levelLabel(size_t(base::findNamed(plan.factors, factors[factor])), level);
   };
   const Places rows = placesOf(down), columns = placesOf(across);
   for (const auto& [key, number] : rows) {
@@ -162,11 +163,11 @@ void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>
     if (!across.empty()) grid.column_levels.push_back(key[0]);
   }
   grid.cells.assign(rows.size(), std::vector<GridCell>(columns.size()));
-  std::vector<GridCell*> cells;
-  for (Entry& entry : entries) cells.push_back(&entry.cell);
-  alignCells(cells, grid.unit, grid.dimension);
-  for (Entry& entry : entries)
-    grid.cells[rows.at(keyOf(entry, down))][columns.at(keyOf(entry, across))] = std::move(entry.cell);
+  std::vector<GridCell> cells;
+  for (Entry& entry : entries) cells.push_back(std::move(entry.cell));
+  alignCells(cells);
+  for (size_t i = 0; i < cells.size(); ++i)
+    grid.cells[rows.at(keyOf(entries[i], down))][columns.at(keyOf(entries[i], across))] = std::move(cells[i]);
 }
 
 /// Returns other outcomes of the point's trials: ", 2 timed out after 10 s, unstable: out of memory in 1 block"; "" if
@@ -200,22 +201,23 @@ GridCell metricCell(const plan::Plan& plan, const judge::Judgement& judgement, c
   if (status) cell.limit = status->limit;
   if (summary && status && status->unstable()) cell.out_of_memory = status->infeasible;
   cell.published = judge::publishedValue(plan, point, metric);
+  cell.unit = metric.unit, cell.dimension = metric.dimension;
   return cell;
 }
 
 std::vector<GridCell> metricColumn(const plan::Plan& plan, const judge::Judgement& judgement,
                                    const plan::Metric& metric, size_t most) {
   std::vector<GridCell> cells;
-  std::vector<GridCell*> all;
   for (size_t i = 0; i < plan.points.size() && i < most; ++i)
     cells.push_back(metricCell(plan, judgement, plan.points[i], metric));
-  for (GridCell& cell : cells) all.push_back(&cell);
-  alignCells(all, metric.unit, metric.dimension);
+  alignCells(cells);
   return cells;
 }
 
-GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge::CellEstimate& estimate) {
+GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge::CellEstimate& estimate,
+                  const std::string& unit) {
   GridCell cell;
+  cell.unit = unit, cell.dimension = judge::dimensionOf(plan, planned);
   cell.estimate = estimate.estimate;
   cell.interval = estimate.interval;
   cell.n = estimate.scope.complete;
@@ -238,9 +240,7 @@ Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const 
     const auto factors = textsOf(plan.factors, &plan::Factor::name);
     std::vector<Entry> entries = metricEntries(plan, judgement, *metric);
     describe::Ideals ideals = describe::idealsOf(plan, judgement, *metric);
-    for (Entry& entry : entries)
-      if (const auto ideal = ideals.at.find(std::string(entry.point)); ideal != ideals.at.end())
-        entry.cell.ideal = ideal->second;
+    for (Entry& entry : entries) entry.cell.ideal = base::valueIn(ideals.at, std::string(entry.point));
     grid.ideal_over = std::move(ideals.over);
     fillGrid(plan, grid, factors, std::move(entries), by);
     return grid;
@@ -262,8 +262,8 @@ Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const 
   return grid;
 }
 
-base::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                           const base::Bounds& bounds) {
+base::EstimateText partsOf(const GridCell& cell, const base::Bounds& bounds) {
+  const std::string_view unit = cell.unit, dimension = cell.dimension;
   // An estimate that is infinite since trials timed out or values diverged is no number.
   if ((cell.timeouts || cell.diverged) && cell.estimate && std::isinf(*cell.estimate)) {
     const bool whole = cell.interval && std::isinf(cell.interval->low) && std::isinf(cell.interval->high);
@@ -290,16 +290,15 @@ static std::string withoutUnit(std::string interval, const std::string& estimate
   return interval;
 }
 
-Cell valueCell(const GridCell& cell, const std::string& unit, const std::string& dimension) {
-  const base::EstimateText text = partsOf(cell, unit, dimension);
+Cell valueCell(const GridCell& cell) {
+  const base::EstimateText text = partsOf(cell);
   Cell shown{text.estimate, {}, {}, Tone::Strong};
   if (cell.estimate) {
     // Either the interval stands below, and n goes to the page only, or n stands below.
     const bool interval = !text.interval.empty() && !cell.constant;
     std::string n = "n=" + std::to_string(cell.n);
     // Too few values for an interval show how far apart they are.
-    if (const std::string range = interval ? "" : rangeText(cell, unit, dimension); !range.empty())
-      n = range + ", " + n;
+    if (const std::string range = interval ? "" : rangeText(cell); !range.empty()) n = range + ", " + n;
     shown.below.push_back(
         (interval ? withoutUnit(text.interval, text.estimate) : (cell.constant ? "constant, " : "") + n) +
         asideText(cell));
@@ -308,32 +307,32 @@ Cell valueCell(const GridCell& cell, const std::string& unit, const std::string&
   } else {
     shown = {!text.interval.empty() ? text.interval : cell.note.empty() ? "—" : cell.note, {}, {}, Tone::Quiet};
   }
-  if (cell.published) shown.below.push_back(publishedText(cell, unit, dimension));
+  if (cell.published) shown.below.push_back(publishedText(cell));
   return shown;
 }
 
-void alignCells(const std::vector<GridCell*>& cells, const std::string& unit, const std::string& dimension,
-                const base::Bounds& bounds) {
+void alignCells(std::vector<GridCell>& cells, const base::Bounds& bounds) {
+  if (cells.empty()) return;
   std::vector<base::ColumnValue> values;
-  for (const GridCell* cell : cells)
-    if (cell->estimate)
-      values.push_back({*cell->estimate, cell->constant ? std::optional<stats::Interval>() : cell->interval});
-  const base::ColumnStyle column = base::columnStyle(values, unit, dimension, bounds);
-  for (GridCell* cell : cells) cell->column = column;
+  for (const GridCell& cell : cells)
+    if (cell.estimate)
+      values.push_back({*cell.estimate, cell.constant ? std::optional<stats::Interval>() : cell.interval});
+  const base::ColumnStyle column = base::columnStyle(values, cells[0].unit, cells[0].dimension, bounds);
+  for (GridCell& cell : cells) cell.column = column;
 }
 
-std::string rangeText(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                      const base::Bounds& bounds) {
+std::string rangeText(const GridCell& cell, const base::Bounds& bounds) {
   if (cell.constant || cell.interval || cell.values.size() < 2 || !cell.estimate || !std::isfinite(*cell.estimate))
     return "";
   const auto [least, most] = std::ranges::minmax(cell.values);
-  return fromTo(base::formatParts(*cell.estimate, {least, most, 0}, unit, dimension, bounds, cell.column).interval);
+  return fromTo(
+      base::formatParts(*cell.estimate, {least, most, 0}, cell.unit, cell.dimension, bounds, cell.column).interval);
 }
 
-std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension) {
-  return cell.published
-             ? fmt::format("(published {})", base::formatAgainst(*cell.published, {}, unit, dimension, cell.column))
-             : "";
+std::string publishedText(const GridCell& cell) {
+  return cell.published ? fmt::format("(published {})",
+                                      base::formatAgainst(*cell.published, {}, cell.unit, cell.dimension, cell.column))
+                        : "";
 }
 
 std::vector<plan::Table> defaultTables(const plan::Plan& plan) {

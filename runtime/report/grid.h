@@ -47,6 +47,8 @@ struct GridCell {
   double trend = 0;
   /// The correlation of a value with the one before that the interval allows for.
   double correlation = 0;
+  /// Of the estimate; the plan owns them.
+  std::string_view unit = {}, dimension = {};
   /// The unit and digits that values of one table share.
   base::ColumnStyle column = {};
 };
@@ -87,12 +89,11 @@ std::vector<plan::Table> defaultTables(const plan::Plan& plan);
 
 /// Formats the estimate and its interval ("constant" if no value ever varied) in one unit with the same digits; "" for
 /// what is missing. Digits suffice to tell them from `bounds`.
-base::EstimateText partsOf(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                           const base::Bounds& bounds = {});
+base::EstimateText partsOf(const GridCell& cell, const base::Bounds& bounds = {});
 
 /// Formats a value with its interval or n below it, other outcomes of the point's trials, and the published value:
 /// "12.3 ms" and "[12.1 ms, 12.6 ms]", "64.0 MiB" and "constant, n=7", "97.2 %" and "n=1", "not run".
-Cell valueCell(const GridCell& cell, const std::string& unit, const std::string& dimension);
+Cell valueCell(const GridCell& cell);
 
 /// Returns the value of a metric at a point.
 GridCell metricCell(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Point& point,
@@ -103,16 +104,15 @@ std::vector<GridCell> metricColumn(const plan::Plan& plan, const judge::Judgemen
                                    const plan::Metric& metric, size_t most);
 
 /// Returns "(published 11.8 ms)", or "".
-std::string publishedText(const GridCell& cell, const std::string& unit, const std::string& dimension);
+std::string publishedText(const GridCell& cell);
 
-/// Returns the value of one cell of a comparison or criterion, with what is published for it.
-GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge::CellEstimate& estimate);
-/// Gives cells of one table one unit and one number of decimals.
-void alignCells(const std::vector<GridCell*>& cells, const std::string& unit, const std::string& dimension,
-                const base::Bounds& bounds = {});
+/// Returns the value of one cell of a comparison or criterion, with what is published for it. The plan owns `unit`.
+GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge::CellEstimate& estimate,
+                  const std::string& unit);
+/// Gives cells of one table, which have one unit, one unit of display and one number of decimals.
+void alignCells(std::vector<GridCell>& cells, const base::Bounds& bounds = {});
 /// Returns the smallest and the largest of a few values, for which there is no interval: "1.20x to 1.31x"; "" for
 /// others.
-std::string rangeText(const GridCell& cell, const std::string& unit, const std::string& dimension,
-                      const base::Bounds& bounds = {});
+std::string rangeText(const GridCell& cell, const base::Bounds& bounds = {});
 
 }  // namespace expc::report

@@ -105,11 +105,9 @@ TEST_CASE("a value tells of the trials beside it that gave none") {
   }
   const plan::Metric& metric = *example.plan.findMetric("step_time");
   GridCell cell = metricCell(example.plan, example.judgement, example.plan.points[0], metric);
-  CHECK(valueCell(cell, "s", "time").inText(" ").ends_with(", unstable: out of memory in 1 block"));
+  CHECK(valueCell(cell).inText(" ").ends_with(", unstable: out of memory in 1 block"));
   cell.timeouts = 2;
-  CHECK(valueCell(cell, "s", "time")
-            .inText(" ")
-            .ends_with(", 2 timed out after 10 s, unstable: out of memory in 1 block"));
+  CHECK(valueCell(cell).inText(" ").ends_with(", 2 timed out after 10 s, unstable: out of memory in 1 block"));
 }
 
 TEST_CASE("what is not there and what is doubtful is said for each point") {
@@ -131,18 +129,19 @@ TEST_CASE("what is not there and what is doubtful is said for each point") {
 
 TEST_CASE("a cell says what it rests on") {
   GridCell cell;
+  cell.dimension = "share";
   cell.estimate = 0.5;
   cell.n = 1;
-  CHECK(valueCell(cell, "", "share").inText(" ") == "50.0 % n=1");
+  CHECK(valueCell(cell).inText(" ") == "50.0 % n=1");
   cell.n = 7;
   cell.constant = true;
-  CHECK(valueCell(cell, "", "share").inText("\n") == "50.0 %\nconstant, n=7");
+  CHECK(valueCell(cell).inText("\n") == "50.0 %\nconstant, n=7");
   cell.constant = false;
   cell.interval = stats::Interval{0.48, 0.52, 0.95};
-  CHECK(valueCell(cell, "", "share").inText(" ") == "50.0 % [48.0, 52.0]");
+  CHECK(valueCell(cell).inText(" ") == "50.0 % [48.0, 52.0]");
   cell.timeouts = 1;
-  CHECK(valueCell(cell, "", "share").inText(" ") == "50.0 % [48.0, 52.0], 1 timed out");
+  CHECK(valueCell(cell).inText(" ") == "50.0 % [48.0, 52.0], 1 timed out");
   cell.estimate.reset();
-  CHECK(valueCell(cell, "", "share").inText(" ") == "[48.0 %, 52.0 %]");
-  CHECK(valueCell(GridCell{}, "", "share").inText(" ") == "—");
+  CHECK(valueCell(cell).inText(" ") == "[48.0 %, 52.0 %]");
+  CHECK(valueCell(GridCell{}).inText(" ") == "—");
 }

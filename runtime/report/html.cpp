@@ -109,7 +109,7 @@ class Packer : public llvm::raw_ostream {
   void pack(std::string_view text, int flush) {
     char piece[1 << 14];
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-    stream_.avail_in = static_cast<unsigned>(text.size());
+    stream_.avail_in = text.size();
     do {
       stream_.next_out = reinterpret_cast<Bytef*>(piece);
       stream_.avail_out = sizeof piece;

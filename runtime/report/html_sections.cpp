@@ -83,9 +83,9 @@ Facts environmentFacts(const std::map<std::string_view, unsigned>& texts) {
   }
   Facts facts;
   for (const auto& [name, counts] : values) {
-    std::vector<std::string> different;
-    for (const auto& [text, count] : counts)
-      different.push_back(counts.size() == 1 ? text : fmt::format("{} ({})", text, counted(count, "trial")));
+    const auto different = textsOf(counts, [&](const auto& one) {
+      return counts.size() == 1 ? one.first : fmt::format("{} ({})", one.first, counted(one.second, "trial"));
+    });
     facts.facts.push_back({name, different.size() <= kMaxValues
                                      ? joined(different, "; ")
                                      : fmt::format("{} different values", different.size())});
@@ -124,7 +124,7 @@ std::string dataDigests(const store::Results& results) {
 
 /// Formats a time: "2026-11-21 05:38 UTC".
 std::string minuteText(double unix_time) {
-  const auto seconds = static_cast<std::time_t>(unix_time);
+  const auto seconds = std::time_t(unix_time);
   std::tm utc{};
   gmtime_r(&seconds, &utc);
   char text[32];
@@ -154,7 +154,7 @@ enum class Shows { Numbers, NumbersAndChart, ChartAndNumbers, Chart };
 Block subjectPart(Page& page, const Grid& grid, const std::string& title, Shows shows) {
   Part part = gridPart(page.plan, grid, title);
   if (part.blocks.empty()) {
-    part.blocks.emplace_back(Paragraph{"nothing to show"});
+    say(part.blocks, {"nothing to show"});
     return part;
   }
   if (shows == Shows::Numbers) return part;
@@ -241,7 +241,7 @@ std::vector<Block> verdictBlocks(const Page& page) {
     links += fmt::format("<a href=\"#claim-{0}\">{1} {0}</a>", html(result.name), badgesMarkup(badgesOf(result)));
   }
   if (cards.empty()) {
-    cards.emplace_back(Paragraph{"This study has no criterion, so there is no verdict.", Tone::Plain});
+    say(cards, {"This study has no criterion, so there is no verdict.", Tone::Plain});
   } else {
     for (const auto& [word, tally] : tallies(page.judgement))
       summary += fmt::format("<span class=\"tally {}\"><b>{}</b> {}</span>", tally.style, tally.count, word);
@@ -249,10 +249,10 @@ std::vector<Block> verdictBlocks(const Page& page) {
     cards.insert(cards.begin(), Figures{fmt::format("<p class=\"tallies\">{}</p>\n{}", summary, assets::reading())});
   }
   if (std::string sessions = sessionsNotice(page.plan, page.judgement); !page.answer.says_sessions && !sessions.empty())
-    cards.emplace_back(Paragraph{std::move(sessions), Tone::Plain});
+    say(cards, {std::move(sessions), Tone::Plain});
   if (std::string wide = widenedNotice(page.plan, page.judgement, textsOf(page.plan.metrics, &plan::Metric::name));
       !wide.empty())
-    cards.emplace_back(Paragraph{std::move(wide), Tone::Plain});
+    say(cards, {std::move(wide), Tone::Plain});
   std::string next;
   // While a run goes on there is nothing to type.
   for (const NextCommand& one :
@@ -311,12 +311,11 @@ std::vector<Block> pointBlocks(const Page& page) {
   const std::string selection = selectionText(plan);
   std::vector<Block> blocks, left_out = leftOutBlocks(plan);
   if (!selection.empty())
-    blocks.emplace_back(
-        Paragraph{fmt::format("This page covers the selection \"{}\". Its levels are listed under Design.", selection),
-                  Tone::Plain});
-  blocks.emplace_back(Paragraph{"Planned: " + pointsText(plan, plan.points.size()) +
-                                    (left_out.empty() ? "; this system can run all of them." : "."),
-                                Tone::Plain});
+    say(blocks, {fmt::format("This page covers the selection \"{}\". Its levels are listed under Design.", selection),
+                 Tone::Plain});
+  say(blocks, {"Planned: " + pointsText(plan, plan.points.size()) +
+                   (left_out.empty() ? "; this system can run all of them." : "."),
+               Tone::Plain});
   append(blocks, std::move(left_out));
   return blocks;
 }
@@ -341,7 +340,7 @@ std::vector<Block> trialBlocks(const Page& page) {
 
 std::vector<Block> environmentBlocks(const Page& page) {
   std::vector<Block> blocks;
-  if (page.results.sessions.empty()) blocks.emplace_back(Paragraph{"No session: nothing ran.", Tone::Plain});
+  if (page.results.sessions.empty()) say(blocks, {"No session: nothing ran.", Tone::Plain});
   for (const store::Session& session : page.results.sessions) {
     std::string about = minuteText(session.opened.wall) + " to " + minuteText(session.last_seen.wall);
     for (const store::Worker& worker : session.workers)

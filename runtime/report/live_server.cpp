@@ -60,7 +60,7 @@ PageAnswer plain(unsigned status, const char* why) { return {status, "text/plain
 bool isReady(int fd, short event, Clock::time_point until) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
   pollfd wait{fd, event, 0};
-  return left > 0 && ::poll(&wait, 1, static_cast<int>(left)) == 1;
+  return left > 0 && ::poll(&wait, 1, int(left)) == 1;
 }
 
 /// Reads the head of a request; nothing if it does not arrive whole, in time and as HTTP. A body is not read.
@@ -72,7 +72,7 @@ std::optional<PageRequest> readRequest(int fd) {
     if (head.size() > kMostHeader || !isReady(fd, POLLIN, until)) return std::nullopt;
     const ssize_t got = ::recv(fd, part, sizeof part, 0);
     if (got <= 0) return std::nullopt;
-    head.append(part, static_cast<size_t>(got));
+    head.append(part, size_t(got));
   }
   http::request_parser<http::empty_body> parser;
   parser.header_limit(kMostHeader);
@@ -90,7 +90,7 @@ void send(int fd, std::string_view text) {
   while (!text.empty() && isReady(fd, POLLOUT, until)) {
     const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
     if (sent <= 0) return;
-    text.remove_prefix(static_cast<size_t>(sent));
+    text.remove_prefix(size_t(sent));
   }
 }
 
@@ -104,14 +104,12 @@ std::string progressText(const plan::Plan& plan, const store::Results& results, 
   std::vector<std::string> kinds;
   for (const plan::KindDesign& design : plan.design.kinds) {
     const auto done = std::ranges::count_if(results.trials, [&](const store::Trial& trial) {
-      return trial.key->kind == design.kind &&
-             (trial.status == store::TrialStatus::Valid || trial.status == store::TrialStatus::Timeout ||
-              trial.status == store::TrialStatus::Infeasible);
+      return trial.key->kind == design.kind && store::hasResult(trial.status);
     });
     const uint64_t left = judge::remaining(index, design.kind).trials;
     kinds.push_back(fmt::format("{} of {} {} trials", done, done + left, toString(design.kind)));
     if (const auto seconds = index.typicalSeconds(design.kind); seconds && left > 0)
-      kinds.back() += fmt::format(", about {} left", base::durationText(*seconds * static_cast<double>(left)));
+      kinds.back() += fmt::format(", about {} left", base::durationText(*seconds * double(left)));
   }
   return fmt::format("{}", fmt::join(kinds, "; "));
 }
@@ -263,13 +261,13 @@ llvm::Expected<std::pair<base::Descriptor, unsigned>> listenAt(unsigned port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_port = htons(uint16_t(port));
   socklen_t size = sizeof address;
   auto* plain_address = reinterpret_cast<sockaddr*>(&address);
   if (::bind(listener, plain_address, size) != 0 || ::listen(listener, 16) != 0 ||
       ::getsockname(listener, plain_address, &size) != 0)
     return cannot(port, "listen at");
-  return std::pair(std::move(listener), static_cast<unsigned>(ntohs(address.sin_port)));
+  return std::pair(std::move(listener), unsigned(ntohs(address.sin_port)));
 }
 
 }  // namespace

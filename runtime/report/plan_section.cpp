@@ -68,7 +68,7 @@ std::string rangeText(uint64_t least, uint64_t most) {
 void addExamples(const plan::Plan& plan, const plan::RemovedGroup& group, std::vector<Block>& blocks) {
   auto examples = textsOf(group.examples, [&](const auto& labels) { return exampleText(plan, labels); });
   if (group.count > group.examples.size()) examples.emplace_back("…");
-  if (!group.examples.empty()) blocks.emplace_back(Paragraph{.text = joined(examples, "; "), .depth = 1});
+  if (!group.examples.empty()) say(blocks, {.text = joined(examples, "; "), .depth = 1});
 }
 
 }  // namespace
@@ -177,9 +177,9 @@ std::string pointsText(const plan::Plan& plan, uint64_t points) {
 std::vector<Block> leftOutBlocks(const plan::Plan& plan) {
   std::vector<Block> blocks;
   for (const plan::RemovedGroup& group : plan.removed) {
-    blocks.emplace_back(Paragraph{fmt::format("{} removed by {} ({}){}", counted(group.count, "point"), group.rule,
-                                              group.location, group.because.empty() ? "" : ": " + group.because),
-                                  Tone::Plain});
+    say(blocks, {fmt::format("{} removed by {} ({}){}", counted(group.count, "point"), group.rule, group.location,
+                             group.because.empty() ? "" : ": " + group.because),
+                 Tone::Plain});
     addExamples(plan, group, blocks);
   }
   // Three kinds of points are told apart: those that cannot run here, those expected to run out of memory, and those
@@ -194,8 +194,7 @@ std::vector<Block> leftOutBlocks(const plan::Plan& plan) {
     else if (!point.expected_infeasible.empty())
       reasons[claimed.contains(point.id) ? 2 : 1][point.expected_infeasible].push_back(plan.label(point));
   for (size_t i = 0; i < std::size(kinds); ++i)
-    for (std::string& text : reasonLines(reasons[i], kinds[i], kinds[i]))
-      blocks.emplace_back(Paragraph{std::move(text), Tone::Plain});
+    for (std::string& text : reasonLines(reasons[i], kinds[i], kinds[i])) say(blocks, {std::move(text), Tone::Plain});
   return blocks;
 }
 

@@ -82,14 +82,14 @@ struct PlanReport {
   std::vector<Block> blocks() const {
     const std::string selection = selectionText(plan);
     std::vector<Block> all;
-    all.emplace_back(Paragraph{.of = fmt::format("Plan of {} ({}{}{})", plan.study, plan.source,
-                                                 (selection.empty() ? "" : ", ") + selection,
-                                                 extras.system == "local" ? "" : ", for " + extras.system)});
-    if (!plan.doc.empty()) all.emplace_back(Paragraph{plan.doc});
+    say(all,
+        {.of = fmt::format("Plan of {} ({}{}{})", plan.study, plan.source, (selection.empty() ? "" : ", ") + selection,
+                           extras.system == "local" ? "" : ", for " + extras.system)});
+    if (!plan.doc.empty()) say(all, {plan.doc});
     append(all, summary());
     if (!plan.factors.empty()) {
       // The heading of the table says that these are factors.
-      all.emplace_back(Paragraph{});
+      say(all, {});
       all.emplace_back(factorTable(plan));
     }
     if (extras.all_points || extras.counts) all.emplace_back(points());
@@ -101,17 +101,17 @@ struct PlanReport {
     if (extras.all_points || extras.counts) {
       all.emplace_back(trialsPart(plan, startable()));
     } else {
-      all.emplace_back(Paragraph{});
+      say(all, {});
       append(all, trialsPart(plan, startable()).blocks);
     }
     if (extras.all_points && !plan.comparisons.empty()) all.emplace_back(comparisons());
     if (!plan.criteria.empty()) all.emplace_back(extras.all_points ? criteria() : claims());
     append(all, missing());
     if (!extras.all_points && !extras.counts)
-      all.emplace_back(Paragraph{.text = "--all lists points, comparisons, and what each claim can show",
-                                 .word = "Details",
-                                 .room = kRoom,
-                                 .apart = true});
+      say(all, {.text = "--all lists points, comparisons, and what each claim can show",
+                .word = "Details",
+                .room = kRoom,
+                .apart = true});
     return all;
   }
 
@@ -154,12 +154,15 @@ struct PlanReport {
   std::string storedText() const {
     if (!extras.counted || extras.counted->trials.empty()) return "";
     const judge::Index index(plan, *extras.counted, judge::Index::Keep::ForRun);
-    uint64_t left = 0;
-    for (const plan::KindDesign& kind : plan.design.kinds) left += judge::remaining(index, kind.kind).trials;
-    const judge::Stored stored = judge::storedTrials(index);
-    const std::string again =
-        stored.again ? fmt::format(" ({} again, for whole pairs)", counted(stored.again, "trial")) : "";
-    return fmt::format(": {} stored, {} to run{}", stored.trials, left, again);
+    judge::Remaining all;
+    for (const plan::KindDesign& kind : plan.design.kinds) {
+      const judge::Remaining own = judge::remaining(index, kind.kind);
+      all.trials += own.trials;
+      all.again += own.again;
+      all.stored += own.stored;
+    }
+    const std::string again = all.again ? fmt::format(" ({} again, for whole pairs)", counted(all.again, "trial")) : "";
+    return fmt::format(": {} stored, {} to run{}", all.stored, all.trials, again);
   }
 
   /// Returns the forecast with its source, and the budget.
@@ -206,14 +209,12 @@ struct PlanReport {
     // The head of a large plan has counts instead of points.
     if (extras.counts) {
       if (counts.available < counts.points)
-        part.blocks.emplace_back(
-            Paragraph{fmt::format("{} cannot run here", counted(counts.points - counts.available, "point"))});
+        say(part.blocks, {fmt::format("{} cannot run here", counted(counts.points - counts.available, "point"))});
       if (counts.expected_infeasible > 0)
-        part.blocks.emplace_back(
-            Paragraph{fmt::format("{} estimated not to fit in memory; skipped (--try-infeasible runs them)",
-                                  counted(counts.expected_infeasible, "point"))});
-      part.blocks.emplace_back(
-          Paragraph{"Too many to list. `--where CONDITION` or `--page N` shows some; `--format jsonl` writes all."});
+        say(part.blocks, {fmt::format("{} estimated not to fit in memory; skipped (--try-infeasible runs them)",
+                                      counted(counts.expected_infeasible, "point"))});
+      say(part.blocks,
+          {"Too many to list. `--where CONDITION` or `--page N` shows some; `--format jsonl` writes all."});
       return part;
     }
     using Kind = Column::Kind;
@@ -275,8 +276,7 @@ struct PlanReport {
     part.blocks.emplace_back(std::move(table));
     if (assumed) part.rest = fmt::format("* if trials vary by {} (assumed; see --pilot)", twoDigits(extras.noise));
     if (!not_asked.empty())
-      part.blocks.emplace_back(
-          Paragraph{"not judged here (none of their configurations can run): " + joined(not_asked)});
+      say(part.blocks, {"not judged here (none of their configurations can run): " + joined(not_asked)});
     return part;
   }
 
@@ -304,11 +304,10 @@ struct PlanReport {
     Part part{.title = "Comparisons"};
     for (size_t i = 0; i < plan.comparisons.size(); ++i) {
       const plan::Comparison& comparison = plan.comparisons[i];
-      part.blocks.emplace_back(
-          Paragraph{fmt::format("{} = {}: {}", comparison.name, comparison.text,
-                                cellsText(counts.comparison_cells[i], counts.comparison_unfit[i]))});
+      say(part.blocks, {fmt::format("{} = {}: {}", comparison.name, comparison.text,
+                                    cellsText(counts.comparison_cells[i], counts.comparison_unfit[i]))});
       if (std::string lacking = withoutPartnerText(comparison); !lacking.empty())
-        part.blocks.emplace_back(Paragraph{.text = std::move(lacking), .depth = 1});
+        say(part.blocks, {.text = std::move(lacking), .depth = 1});
     }
     return part;
   }
@@ -317,11 +316,11 @@ struct PlanReport {
   Part criteria() const {
     Part part{.title = "Criteria"};
     const auto below = [&](std::string text) {
-      if (!text.empty()) part.blocks.emplace_back(Paragraph{.text = std::move(text), .depth = 1});
+      if (!text.empty()) say(part.blocks, {.text = std::move(text), .depth = 1});
     };
     for (size_t i = 0; i < plan.criteria.size(); ++i) {
       const plan::Criterion& criterion = plan.criteria[i];
-      part.blocks.emplace_back(Paragraph{.text = criterion.text, .of = criterion.name});
+      say(part.blocks, {.text = criterion.text, .of = criterion.name});
       below(criterion.doc);
       if (criterion.not_asked) {
         below("not judged here: none of its configurations can run" +
@@ -412,7 +411,7 @@ PlanCounts PlanCounts::of(const plan::Plan& plan) {
   // A cell that claims that memory runs out is about these very points, so it excludes none.
   const auto count = [&](const std::vector<plan::Cell>& cells, std::vector<uint64_t>& startable,
                          std::vector<uint64_t>& unfit, const plan::Criterion* of = nullptr) {
-    unfit.push_back(static_cast<uint64_t>(std::ranges::count_if(cells, [&](const plan::Cell& cell) {
+    unfit.push_back(uint64_t(std::ranges::count_if(cells, [&](const plan::Cell& cell) {
       return !(of && plan::isInfeasible(*of, cell)) && std::ranges::any_of(cell.points, [&](const plan::Place& place) {
         return excluded.count(place.point) > 0;
       });
@@ -434,8 +433,7 @@ std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
     std::optional<std::string> baseline;
     if (factor.baseline) baseline = factor.levels[*factor.baseline].label;
     const size_t levels = factor.levels.size();
-    factors.push_back(
-        base::record("name", factor.name, "levels", levels, "declared", factor.declared, "baseline", baseline));
+    factors.push_back(base::record(EXPC_NAMED(factor, name, declared), "levels", levels, "baseline", baseline));
     factor.levels.clear();
     factor.baseline.reset();
   }
@@ -449,8 +447,7 @@ std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
   for (size_t i = 0; i < head.criteria.size(); ++i) {
     const plan::Criterion& criterion = head.criteria[i];
     const uint64_t cells = counts.criterion_cells[i] + counts.criterion_unfit[i];
-    criteria.push_back(base::record("name", criterion.name, "text", criterion.text, "domain", criterion.domain, "cells",
-                                    cells, "not_asked", criterion.not_asked));
+    criteria.push_back(base::record(EXPC_NAMED(criterion, name, text, domain, not_asked), "cells", cells));
   }
   header["criteria"] = std::move(criteria);
   return base::canonicalJson(std::move(header));

@@ -81,13 +81,7 @@ constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
     {Reason::NoTruth, "its value cannot be computed without trials"},
     {Reason::NoSize, "it adds or subtracts metrics, so it needs measured values; `expc run --pilot` measures some"},
     {Reason::StatedNotPositive, "what was stated of it is not above zero, and its values are"}};
-/// Whether each text stands at the index of its code, and none is missing; checked at compile time.
-constexpr bool standAtTheirCodes() {
-  for (size_t i = 0; i < std::size(kTexts); ++i)
-    if (kTexts[i].first != static_cast<Reason::Code>(i)) return false;
-  return std::size(kTexts) == static_cast<size_t>(Reason::StatedNotPositive) + 1;
-}
-static_assert(standAtTheirCodes());
+static_assert(standAtTheirCodes(kTexts, Reason::StatedNotPositive));
 
 /// Whether the point is a row of what one process prints.
 bool isRow(const plan::Plan& plan, const plan::Point& point) {
@@ -121,8 +115,7 @@ std::string agreementText(const plan::Plan& plan, const judge::ControlResult& co
   const bool differs = interval.low > neutral || interval.high < neutral;
   const bool leaves = gap > 0 && !satisfies(band, interval.low, interval.high);
   const auto sizeText = [&](double size) {
-    return control.ratio ? base::formatQuantity(size, "", "share")
-                         : base::formatQuantity(size, metric.unit, metric.dimension);
+    return control.ratio ? base::formatQuantity(size, "", "share") : base::formatQuantity(size, unit, dimension);
   };
   const bool alone = control.name == plan::kAlone;
   const std::vector<double> bounds = gap > 0 ? ends(band) : std::vector{neutral};
@@ -160,11 +153,10 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
       reason.point < plan.points.size() ? judge::placeLabel(plan, &plan.points[reason.point], reason.control) : "it";
   std::string count;
   if (reason.code == Reason::TooFew || reason.code == Reason::Unusable)
-    count =
-        counted(static_cast<unsigned>(numbers[reason.code == Reason::TooFew ? 2 : 0]), reason.pairs ? "pair" : "trial");
+    count = counted(unsigned(numbers[reason.code == Reason::TooFew ? 2 : 0]), reason.pairs ? "pair" : "trial");
   if (reason.code == Reason::Unusable) count += numbers[0] == 1 ? " has" : " have";
-  std::string text = fmt::format(fmt::runtime(kTexts[static_cast<size_t>(reason.code)].second), label, reason.name,
-                                 numbers[0], numbers[1], numbers[2], behind, count,
+  std::string text = fmt::format(fmt::runtime(kTexts[size_t(reason.code)].second), label, reason.name, numbers[0],
+                                 numbers[1], numbers[2], behind, count,
                                  numbers[0] == numbers[1] ? "timed out or diverged"
                                  : numbers[0] > 0         ? "timed out"
                                                           : "diverged");
@@ -178,7 +170,7 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
   if (reason.code == Reason::NotPositive && numbers[0] > 0)
     text += fmt::format(", and {} of {} is {} in {:.0f} of {}: claim a difference, or read it with a finer clock",
                         reason.name, label, numbers[2] > 0 ? "0 or less" : "0", numbers[0],
-                        counted(static_cast<unsigned>(numbers[1]), "trial"));
+                        counted(unsigned(numbers[1]), "trial"));
   if (reason.code == Reason::RanWell) {
     if (numbers[2] > 0) text += fmt::format(", out of memory in {:.0f}: it is unstable", numbers[2]);
     return {numbers[2] > 0 && !reason.said.empty() ? text + " (" + reason.said + ")" : text};

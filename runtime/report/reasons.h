@@ -7,12 +7,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/reason.h"
 
 namespace expc::report {
+
+/// Whether each text stands at the index of its code, and none is missing.
+template <typename Code, size_t N>
+constexpr bool standAtTheirCodes(const std::pair<Code, std::string_view> (&texts)[N], Code last) {
+  for (size_t i = 0; i < N; ++i)
+    if (texts[i].first != Code(i)) return false;
+  return N == size_t(last) + 1;
+}
 
 /// A reason in words.
 struct Words {

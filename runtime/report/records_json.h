@@ -31,9 +31,7 @@
 
 namespace expc::base {
 
-inline void describe(JsonRecord& io, Interval& one) {
-  io.fields("low", one.low, "high", one.high, "confidence", one.confidence);
-}
+inline void describe(JsonRecord& io, Interval& one) { io.fields(EXPC_NAMED(one, low, high, confidence)); }
 
 }  // namespace expc::base
 
@@ -41,20 +39,17 @@ namespace expc::stats {
 
 /// `within` and `between` are standard deviations, of logarithms for ratios.
 inline void describe(base::JsonRecord& io, Spreads& one) {
-  io.fields("within", one.within, "between", one.between, "sessions", one.sessions, "apart", one.apart);
+  io.fields(EXPC_NAMED(one, within, between, sessions, apart));
 }
 
 }  // namespace expc::stats
 
 namespace expc::plan {
 
-constexpr auto& wordsOf(TrialKind) { return words::kKind; }
-
 /// `derived` is the formula, for a metric that the study computes.
 inline void describe(base::JsonRecord& io, Metric& one) {
-  io.fields("name", one.name, "unit", one.unit, "dimension", one.dimension, "kind", one.kind);
-  io.optional("derived", one.text);
-  io.optional("series", one.series);
+  io.fields(EXPC_NAMED(one, name, unit, dimension, kind));
+  io.optional("derived", one.text, "series", one.series);
 }
 
 }  // namespace expc::plan
@@ -66,14 +61,14 @@ namespace expc::store {
 struct ReportedWorker : Worker {};
 
 inline void describe(base::JsonRecord& io, ReportedWorker& one) {
-  io.fields("build", one.build, "environment_class", one.environment_class);
+  io.fields(EXPC_NAMED(one, build, environment_class));
 }
 
 /// `opened` and `last_seen` are Unix times.
 inline void describe(base::JsonRecord& io, Session& one) {
   std::vector<ReportedWorker> workers(one.workers.begin(), one.workers.end());
-  io.fields("id", one.id, "host", one.where.machine(), "nodes", one.where.nodes, "lane", one.where.lane, "workers",
-            workers, "null_cards", one.onNullCards(), "opened", one.opened.wall, "last_seen", one.last_seen.wall);
+  io.fields("id", one.id, "host", one.where.machine(), EXPC_NAMED(one.where, nodes, lane), "workers", workers,
+            "null_cards", one.onNullCards(), "opened", one.opened.wall, "last_seen", one.last_seen.wall);
   one.workers.assign(workers.begin(), workers.end());
 }
 
@@ -83,15 +78,13 @@ namespace expc::judge {
 
 /// Counts of pairs or trials, by the cell that has the fewest.
 inline void describe(base::JsonRecord& io, Scope& one) {
-  io.fields("planned", one.planned, "complete", one.complete, "lost", one.lost, "sessions", one.sessions, "nodes",
-            one.nodes);
+  io.fields(EXPC_NAMED(one, planned, complete, lost, sessions, nodes));
 }
 
 /// `before` and `now` are repetitions; `confidence` is that of each interval, so that all analyses together keep the
 /// criterion's.
 inline void describe(base::JsonRecord& io, Look& one) {
-  io.fields("before", one.before, "now", one.now, "of", one.of, "confidence", one.confidence, "unread", one.unread,
-            "decided_at", one.decided_at);
+  io.fields(EXPC_NAMED(one, before, now, of, confidence, unread, decided_at));
 }
 
 inline constexpr base::Word<Condition::Code> kConditions[] = {
@@ -100,7 +93,7 @@ inline constexpr base::Word<Condition::Code> kConditions[] = {
     {"two sessions", Condition::TwoSessions}, {"single arm", Condition::SingleArm}};
 constexpr auto& wordsOf(Condition::Code) { return kConditions; }
 /// `number` depends on the code: a correlation, or a number of lost trials.
-inline void describe(base::JsonRecord& io, Condition& one) { io.fields("code", one.code, "number", one.number); }
+inline void describe(base::JsonRecord& io, Condition& one) { io.fields(EXPC_NAMED(one, code, number)); }
 
 inline constexpr base::Word<NextStep::Reach> kReaches[] = {{"decides", NextStep::Reach::Decides},
                                                            {"intervals", NextStep::Reach::Intervals},
@@ -113,8 +106,7 @@ constexpr auto& wordsOf(NextStep::Reach) { return kReaches; }
 inline void describe(base::JsonRecord& io, NextStep& one) {
   auto towards = one.towards == Verdict::Inconclusive ? std::nullopt : std::optional(one.towards);
   auto sessions = one.sessions ? std::optional(one.sessions) : std::nullopt;
-  io.fields("reach", one.reach, "blocks", one.blocks, "repetitions", one.repetitions, "seconds", one.seconds, "towards",
-            towards, "sessions", sessions);
+  io.fields(EXPC_NAMED(one, reach, blocks, repetitions, seconds), "towards", towards, "sessions", sessions);
   if (!io.reads()) return;
   one.towards = towards.value_or(Verdict::Inconclusive);
   one.sessions = sessions.value_or(0);
@@ -125,27 +117,24 @@ inline constexpr base::Word<bool> kBy[] = {{"ratio", true}, {"difference", false
 /// The estimate compares the later run with the earlier one, or a run alone with its point; `margin` is half the
 /// smallest claimed gap.
 inline void describe(base::JsonRecord& io, ControlResult& one) {
-  io.fields("name", one.name, "point", one.point, "metric", one.metric);
+  io.fields(EXPC_NAMED(one, name, point, metric));
   io.word("by", one.ratio, kBy);
-  io.fields("estimate", one.estimate.estimate, "interval", one.estimate.interval, "scope", one.estimate.scope, "margin",
-            one.margin, "untrusted", one.untrusted);
+  io.fields(EXPC_NAMED(one.estimate, estimate, interval, scope), EXPC_NAMED(one, margin, untrusted));
 }
 
 /// `widest` and `half_width` are shares of the estimate if `relative`.
 inline void describe(base::JsonRecord& io, UntilState& one) {
-  io.fields("kind", one.kind, "subject", one.until.subject, "half_width", one.until.half_width, "relative",
-            one.until.relative, "widest", one.widest, "where", one.where, "repetitions", one.blocks, "most", one.most,
-            "met", one.met);
+  io.fields(EXPC_NAMED(one, kind, widest, where, most, met), EXPC_NAMED(one.until, subject, half_width, relative),
+            "repetitions", one.blocks);
 }
 
 /// Failed, timed out and disturbed trials count with every attempt, the others in blocks; `timeout_limit` is in
 /// seconds.
 inline void describe(base::JsonRecord& io, PointStatus& one) {
   auto limit = one.timeouts ? std::optional(one.limit) : std::nullopt;
-  io.fields("kind", one.kind, "planned", one.planned, "valid", one.valid, "failed", one.failed, "timeouts",
-            one.timeouts, "timeout_limit", limit, "timeouts_superseded", one.superseded, "infeasible", one.infeasible,
-            "invalid", one.invalid, "unstable", one.unstable(), "memory_reason", one.memory_reason, "lacking",
-            one.lacking, "last_reason", one.last_reason);
+  io.fields(
+      EXPC_NAMED(one, kind, planned, valid, failed, timeouts, infeasible, invalid, memory_reason, lacking, last_reason),
+      "timeout_limit", limit, "timeouts_superseded", one.superseded, "unstable", one.unstable());
   if (io.reads()) one.limit = limit.value_or(0);
 }
 
@@ -155,13 +144,11 @@ namespace expc::describe {
 
 /// `ratio` is the geometric mean at these levels over what the grid and lesser effects give.
 inline void describe(base::JsonRecord& io, LevelEffect& one) {
-  io.fields("levels", one.labels, "ratio", one.ratio, "interval", one.interval);
+  io.fields("levels", one.labels, EXPC_NAMED(one, ratio, interval));
 }
 
 /// `share` is that of the sum of squares of logarithms.
-inline void describe(base::JsonRecord& io, FactorEffect& one) {
-  io.fields("factors", one.factors, "share", one.share, "levels", one.levels);
-}
+inline void describe(base::JsonRecord& io, FactorEffect& one) { io.fields(EXPC_NAMED(one, factors, share, levels)); }
 
 /// `mean` is geometric, in the metric's unit; the shares of effects, `higher`, `between_blocks` and `error` add up to
 /// 1.
@@ -169,16 +156,13 @@ inline void describe(base::JsonRecord& io, Effects& one) {
   io.fields("metric", one.metric);
   io.list("grid", one.grid,
           [](base::JsonRecord& inner, auto& factor) { inner.fields("factor", factor.first, "levels", factor.second); });
-  io.fields("points", one.points, "left_out", one.left_out, "blocks", one.blocks, "mean", one.mean, "effects",
-            one.effects, "higher", one.higher, "between_blocks", one.between_blocks, "error", one.error);
+  io.fields(EXPC_NAMED(one, points, left_out, blocks, mean, effects, higher, between_blocks, error));
 }
 
 /// `rank` counts from 1; points that tie share it, and it is absent with too few blocks.
-inline void describe(base::JsonRecord& io, Ranked& one) {
-  io.fields("point", one.point, "rank", one.rank, "median", one.median, "n", one.n);
-}
+inline void describe(base::JsonRecord& io, Ranked& one) { io.fields(EXPC_NAMED(one, point, rank, median, n)); }
 
-inline void describe(base::JsonRecord& io, Ranking& one) { io.fields("metric", one.metric, "points", one.points); }
+inline void describe(base::JsonRecord& io, Ranking& one) { io.fields(EXPC_NAMED(one, metric, points)); }
 
 /// `beaten` is the number of points that another one beats in both metrics.
 inline void describe(base::JsonRecord& io, Front& one) {
@@ -194,42 +178,37 @@ inline void describe(base::JsonRecord& io, Front& one) {
 /// Ratios: `first_block` over the median of the others (absent without a warm-up), `drift` of the last block over the
 /// first by the trend.
 inline void describe(base::JsonRecord& io, Drift& one) {
-  io.fields("metric", one.metric, "blocks", one.blocks, "first_block", one.first, "drift", one.last, "p", one.p);
+  io.fields(EXPC_NAMED(one, metric, blocks, p), "first_block", one.first, "drift", one.last);
 }
 
 inline void describe(base::JsonRecord& io, Outlier& one) {
-  io.fields("metric", one.metric, "point", one.point, "trial", one.trial, "block", one.block, "value", one.value,
-            "median", one.median);
+  io.fields(EXPC_NAMED(one, metric, point, trial, block, value, median));
 }
 
 /// Fronts of plots and curves are left out.
 inline void describe(base::JsonRecord& io, Description& one) {
-  io.fields("effects", one.effects, "rankings", one.rankings, "fronts", one.fronts, "over_the_run", one.drifts,
-            "outliers", one.outliers);
+  io.fields(EXPC_NAMED(one, effects, rankings, fronts, outliers), "over_the_run", one.drifts);
 }
 
 /// Seconds of a step at both levels; `share` is that of the whole difference. Counts are left out if there are none,
 /// and so is `beside`: few categories lie beside the step.
 inline void describe(base::JsonRecord& io, CategoryShare& one) {
-  io.fields("name", one.name, "treated", one.treated, "baseline", one.baseline, "interval", one.interval, "share",
-            one.share);
+  io.fields(EXPC_NAMED(one, name, treated, baseline, interval, share));
   if (io.has("treated_count", one.treated_count + one.baseline_count > 0))
-    io.fields("treated_count", one.treated_count, "baseline_count", one.baseline_count);
+    io.fields(EXPC_NAMED(one, treated_count, baseline_count));
   io.optional("beside", one.beside);
 }
 
 inline void describe(base::JsonRecord& io, TimedEffect& one) {
-  io.fields("comparison", one.comparison, "interval", one.interval, "may_be_none", one.may_be_none);
+  io.fields(EXPC_NAMED(one, comparison, interval, may_be_none));
 }
 
 /// `estimate` is after / before for a ratio, else after - before.
 inline void describe(base::JsonRecord& io, Shift& one) {
-  io.fields("subject", one.subject, "label", one.label, "comparison", one.comparison, "unit", one.unit, "before",
-            one.before, "after", one.after, "before_n", one.before_n, "after_n", one.after_n);
+  io.fields(EXPC_NAMED(one, subject, label, comparison, unit, before, after, before_n, after_n));
   io.word("by", one.ratio, judge::kBy);
-  io.fields("estimate", one.estimate, "interval", one.interval, "p", one.p, "moved", one.moved, "tellable",
-            one.tellable, "by_session", one.by_session, "undecided", one.open, "worse", one.worse, "regression",
-            one.regression);
+  io.fields(EXPC_NAMED(one, estimate, interval, p, moved, tellable, by_session, worse, regression), "undecided",
+            one.open);
 }
 
 }  // namespace expc::describe
@@ -242,19 +221,17 @@ constexpr auto& wordsOf(Origin) { return kOrigins; }
 /// `noise` and `drift` are standard deviations within and between blocks, of logarithms if `relative`, else in the
 /// metric's unit.
 inline void describe(base::JsonRecord& io, MetricModel& one) {
-  io.fields("metric", one.name, "kind", one.kind, "noise", one.noise, "drift", one.drift, "relative", one.multiplies,
-            "from", one.origin, "trials", one.trials);
+  io.fields("metric", one.name, EXPC_NAMED(one, kind, noise, drift, trials), "relative", one.multiplies, "from",
+            one.origin);
 }
 
 /// Shares of simulated studies.
-inline void describe(base::JsonRecord& io, Chances& one) {
-  io.fields("pass", one.pass, "fail", one.fail, "open", one.open);
-}
+inline void describe(base::JsonRecord& io, Chances& one) { io.fields(EXPC_NAMED(one, pass, fail, open)); }
 
 /// `half_widths` is the distance of the truth from the bound in half-widths of the interval, above 0 where the bound
 /// holds.
 inline void describe(base::JsonRecord& io, Sweep& one) {
-  io.fields("half_widths", one.distance, "value", one.value, "chances", one.chances);
+  io.fields("half_widths", one.distance, EXPC_NAMED(one, value, chances));
 }
 
 /// Either the reason why it was `skipped`, or all members. `kept_open` has shares of studies that a control or the
@@ -267,20 +244,18 @@ inline void describe(base::JsonRecord& io, CriterionDiagnosis& one) {
   if (one.skipped) return;
   if (io.has("known", !one.known.empty()))
     io.object("known", one, [](base::JsonRecord& inner, CriterionDiagnosis& truth) {
-      inner.fields("from", truth.known, "least", truth.least, "most", truth.most);
+      inner.fields("from", truth.known, EXPC_NAMED(truth, least, most));
     });
   else if (!io.reads())
     io.out()["known"] = nullptr;
-  io.fields("timeouts", one.timeouts, "chances", one.chances, "coverage", one.coverage, "half_width", one.reach,
-            "sweeps", one.sweeps, "passes_from", one.passes_from, "fails_from", one.fails_from);
+  io.fields(EXPC_NAMED(one, timeouts, chances, coverage, sweeps, passes_from, fails_from), "half_width", one.reach);
   io.object("kept_open", one, [](base::JsonRecord& inner, CriterionDiagnosis& kept) {
     inner.fields("by_control", kept.untrusted, "by_budget", kept.cut_off);
   });
 }
 
 inline void describe(base::JsonRecord& io, DesignDiagnosis& one) {
-  io.fields("repetitions", one.most, "blocks", one.blocks, "trials", one.trials, "seconds", one.seconds, "criteria",
-            one.criteria);
+  io.fields("repetitions", one.most, EXPC_NAMED(one, blocks, trials, seconds, criteria));
 }
 
 }  // namespace expc::simulate
@@ -297,9 +272,7 @@ inline void describe(base::JsonRecord& io, ControlRecord& one) {
   io.fields("why", one.why);
 }
 
-inline void describe(base::JsonRecord& io, MissingThing& one) {
-  io.fields("what", one.what, "why", one.why, "verdict", one.verdict);
-}
+inline void describe(base::JsonRecord& io, MissingThing& one) { io.fields(EXPC_NAMED(one, what, why, verdict)); }
 
 /// An attribution with notes on its views in words. Times are in seconds, and intervals are of the difference.
 struct AttributionRecord {
@@ -317,10 +290,9 @@ struct AttributionRecord {
 inline void describe(base::JsonRecord& io, AttributionRecord& one) {
   std::map<std::string, std::vector<describe::CategoryShare>> views;
   for (const describe::AttributionView& view : one.of.views) views[view.name] = view.categories;
-  io.fields("treated", one.of.treated, "baseline", one.of.baseline, "comparisons", one.of.comparisons, "criteria",
-            one.of.criteria, "blocks", one.of.blocks, "treated_step", one.of.treated_seconds, "baseline_step",
-            one.of.baseline_seconds, "interval", one.of.interval, "timed", one.of.timed, "may_be_none", one.may_be_none,
-            "views", views, "notes", one.notes);
+  io.fields(EXPC_NAMED(one.of, treated, baseline, comparisons, criteria, blocks, interval, timed), "treated_step",
+            one.of.treated_seconds, "baseline_step", one.of.baseline_seconds, EXPC_NAMED(one, may_be_none, notes),
+            "views", views);
   if (!io.reads()) return;
   for (const auto& [name, categories] : views) one.of.views.push_back({name, categories});
 }
@@ -339,13 +311,11 @@ struct HeadFacts {
   std::vector<llvm::json::Object> rehearsed = {};  // left out if there is none
 };
 void describeHead(base::JsonRecord& io, auto& plan, auto& judgement, auto& results, HeadFacts& facts) {
-  io.fields("schema", facts.schema, "study", plan.study, "source", plan.source, "presets", plan.presets, "overrides",
-            plan.overrides, "digest", plan.digest, "exit_code", facts.exit_code, "answer", facts.answer, "unfinished",
-            judgement.unfinished, "missing", facts.missing, "null_cards", judgement.null_cards, "controls",
-            facts.controls, "repetitions", judgement.untils, "description", judgement.description, "attributions",
-            facts.attributions, "metrics", plan.metrics, "sessions", results.sessions, "kept_not_counted",
-            results.kept_not_counted, "not_counted_reasons", results.not_counted_reasons);
-  if (io.has("rehearsed", !facts.rehearsed.empty())) io.fields("rehearsed", facts.rehearsed);
+  io.fields(EXPC_NAMED(facts, schema, exit_code, answer, missing, controls, attributions),
+            EXPC_NAMED(plan, study, source, presets, overrides, digest, metrics),
+            EXPC_NAMED(judgement, unfinished, null_cards, description), "repetitions", judgement.untils,
+            EXPC_NAMED(results, sessions, kept_not_counted, not_counted_reasons));
+  io.optional("rehearsed", facts.rehearsed);
 }
 
 /// Facts of a criterion in words (verdict_text.h).
@@ -356,14 +326,10 @@ struct CriterionFacts {
   std::optional<std::vector<std::string>> held_by = {};  // the assertions by which a claim that joins several holds
 };
 void describeCriterion(base::JsonRecord& io, auto& found, auto& result, CriterionFacts& facts) {
-  io.fields("name", result.name, "text", found.text, "claim", found.doc, "answer", facts.answer, "tested", facts.tested,
-            "notes", facts.notes, "where", found.where, "marks", facts.marks, "verdict", result.verdict, "why",
-            facts.why, "how_sure", facts.how_sure, "untrusted", facts.untrusted, "provisional", result.provisional,
-            "look", result.look, "other_looks", result.other_looks, "next", result.next, "conditions",
-            result.conditions, "infeasible", found.infeasible, "domain", found.domain, "confidence", found.confidence,
-            "unit", found.unit, "scope", result.scope);
-  io.present("held_by", facts.held_by);
-  io.present("expected", facts.expected);
+  io.fields(EXPC_NAMED(result, name, verdict, provisional, look, other_looks, next, conditions, scope),
+            EXPC_NAMED(found, text, where, infeasible, domain, confidence, unit), "claim", found.doc,
+            EXPC_NAMED(facts, answer, tested, notes, marks, why, how_sure, untrusted));
+  io.present(EXPC_NAMED(facts, held_by, expected));
 }
 
 /// A cell by the labels of its factors. A published value may be null: unknown for a cell of a study with references.
@@ -379,17 +345,10 @@ struct CellFacts {
   std::optional<double> confidence = {};
 };
 void describeCell(base::JsonRecord& io, auto& one, CellFacts& facts) {
-  io.fields("levels", facts.levels, "estimate", one.estimate, "interval", one.interval, "scope", one.scope, "constant",
-            one.constant, "diverged", one.diverged, "correlation", one.correlation, "steps", facts.steps, "spreads",
-            one.spreads);
-  io.present("points", facts.points);
-  io.present("values", facts.values);
-  io.present("published", facts.published);
-  io.present("bound", facts.bound);
-  io.present("assertion", facts.assertion);
-  io.present("verdict", facts.verdict);
-  io.present("confidence", facts.confidence);
-  io.present("uncorrected", one.uncorrected);
+  io.fields(EXPC_NAMED(facts, levels, steps),
+            EXPC_NAMED(one, estimate, interval, scope, constant, diverged, correlation, spreads));
+  io.present(EXPC_NAMED(facts, points, values, published, bound, assertion, verdict, confidence), "uncorrected",
+             one.uncorrected);
   io.optional("why", facts.why);
 }
 
@@ -401,10 +360,9 @@ struct MeasuredRecord {
 };
 inline void describe(base::JsonRecord& io, MeasuredRecord& one) {
   judge::Summary& summary = one.summary;
-  io.fields("n", summary.n, "timeouts", summary.timeouts, "never", summary.never, "diverged", summary.diverged,
-            "published", one.published, "median", summary.median, "minimum", summary.minimum, "maximum",
-            summary.maximum, "interval", summary.interval, "correlation", summary.correlation, "constant",
-            summary.constant, "spreads", summary.spreads);
+  io.fields(EXPC_NAMED(summary, n, timeouts, never, diverged, median, minimum, maximum, interval, correlation, constant,
+                       spreads),
+            "published", one.published);
   one.with_values = io.has("values", one.with_values);
   if (one.with_values) io.fields("values", summary.values);
 }
@@ -418,9 +376,7 @@ struct PointRecord {
   std::set<std::string> not_on_device = {};
 };
 inline void describe(base::JsonRecord& io, PointRecord& one) {
-  io.fields("point", one.point, "levels", one.levels, "workload", one.workload, "unavailable", one.unavailable,
-            "expected_infeasible", one.expected_infeasible, "trials", one.trials, "metrics", one.metrics,
-            "not_on_device", one.not_on_device);
+  io.fields(EXPC_NAMED(one, point, levels, workload, unavailable, expected_infeasible, trials, metrics, not_on_device));
 }
 
 /// Returns the judgement as JSON ("expc.report/1"), which needs no other file to be read: cells by the labels of their
@@ -440,15 +396,14 @@ struct EndsRecord {
   double infeasible = 0, timeouts = 0;
 };
 inline void describe(base::JsonRecord& io, EndsRecord& one) {
-  io.fields("kind", one.kind, "point", one.point, "infeasible", one.infeasible, "timeouts", one.timeouts);
+  io.fields(EXPC_NAMED(one, kind, point, infeasible, timeouts));
 }
 
 /// A document of what a design can be expected to find, "expc.diagnosis/1".
 void describeDiagnosis(base::JsonRecord& io, auto& study, auto& diagnosis, std::vector<EndsRecord>& without_value) {
   std::string schema = "expc.diagnosis/1";
-  io.fields("schema", schema, "study", study, "studies", diagnosis.studies, "seed", diagnosis.seed, "noise",
-            diagnosis.model.metrics, "lost", diagnosis.model.lost, "disturbed", diagnosis.model.disturbed,
-            "without_value", without_value, "design", diagnosis.design, "larger", diagnosis.larger);
+  io.fields("schema", schema, "study", study, EXPC_NAMED(diagnosis, studies, seed, design, larger), "noise",
+            diagnosis.model.metrics, EXPC_NAMED(diagnosis.model, lost, disturbed), "without_value", without_value);
 }
 inline llvm::json::Value diagnosisJson(const plan::Plan& plan, const simulate::Diagnosis& diagnosis) {
   std::vector<EndsRecord> without_value;

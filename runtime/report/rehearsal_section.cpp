@@ -2,10 +2,13 @@
 // does. Counts and bytes are the same on every machine, so the page shows them; times and host memory depend on this
 // one and stay in texts. Nothing here is a measurement, and the first sentence says so.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/rehearsal/rehearsal.h"
@@ -62,10 +65,7 @@ protocol::RehearsedRank mostOf(const protocol::Rehearsed& rehearsed) {
 }
 
 /// Returns the workload's estimate of the peak in bytes, if it has one at the point.
-std::optional<double> estimatedPeak(const plan::Point& point) {
-  const auto found = point.estimates.find(kPeakMetric);
-  return found == point.estimates.end() ? std::nullopt : std::optional(found->second);
-}
+std::optional<double> estimatedPeak(const plan::Point& point) { return base::valueIn(point.estimates, kPeakMetric); }
 
 /// Returns the estimate and how far it is from the counted peak: "9.13 GiB (-2.0 %)".
 std::string estimateText(const plan::Point& point, double peak) {
@@ -120,9 +120,8 @@ std::string cardsText(const rehearsal::Study& study) {
   std::vector<std::string> texts;
   for (const rehearsal::Point& seen : study.points) {
     if (seen.outcome == rehearsal::Outcome::NotRehearsed) continue;
-    std::string text =
-        counted(seen.cards.count, "simulated GPU") + " of " + bytesText(static_cast<double>(seen.cards.memory));
-    if (std::ranges::count(texts, text) == 0) texts.push_back(std::move(text));
+    std::string text = counted(seen.cards.count, "simulated GPU") + " of " + bytesText(double(seen.cards.memory));
+    if (!llvm::is_contained(texts, text)) texts.push_back(std::move(text));
   }
   return joined(texts, "; ");
 }
@@ -147,7 +146,7 @@ std::string beginningOf(const std::string& reason) {
 
 /// Counts the points with an outcome.
 size_t countOf(const rehearsal::Study& study, Outcome outcome) {
-  return static_cast<size_t>(
+  return size_t(
       std::ranges::count_if(study.points, [&](const rehearsal::Point& seen) { return seen.outcome == outcome; }));
 }
 

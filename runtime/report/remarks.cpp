@@ -157,11 +157,11 @@ std::vector<Block> missingLines(const std::vector<MissingThing>& missing) {
   const std::string* before = nullptr;
   for (const MissingThing& one : missing) {
     const judge::Meaning& meaning = judge::meaningOf(one.verdict);
-    lines.emplace_back(Paragraph{
-        .text = before && judge::withoutIds(*before) == judge::withoutIds(one.why) ? "for the same reason" : one.why,
-        .word = std::string(meaning.word),
-        .style = meaning.style,
-        .of = one.what});
+    say(lines,
+        {.text = before && judge::withoutIds(*before) == judge::withoutIds(one.why) ? "for the same reason" : one.why,
+         .word = std::string(meaning.word),
+         .style = meaning.style,
+         .of = one.what});
     before = &one.why;
   }
   return lines;
@@ -184,11 +184,12 @@ std::string trialsText(const describe::Findings& findings) {
     text += fmt::format("; {} with the note: {}", most->second, first(most->first, notes.size()));
   if (notes.empty() && bad == 0 && all > 0) text += ", none disturbed";
   std::vector<std::string> lacking = shortcomings(plan, judgement);
-  // What has no value has a line of its own, and a point that failed in every trial lacks its results for the reason
-  // above.
-  const std::vector<MissingThing> things = missingThings(plan, judgement);
+  // Results without a value have lines of their own, and a point that failed in every trial lacks its results for the
+  // reason above.
+  std::set<std::string> own_lines;
+  for (const MissingThing& thing : missingThings(plan, judgement)) own_lines.insert(missingText(thing));
   std::erase_if(lacking, [&](const std::string& one) {
-    if (std::ranges::any_of(things, [&](const MissingThing& thing) { return missingText(thing) == one; })) return true;
+    if (own_lines.contains(one)) return true;
     return std::ranges::any_of(results.trials, [&](const store::Trial& trial) {
       return !trial.reason.empty() &&
              judge::withoutIds(one).ends_with(": " + judge::withoutIds(judge::brief(trial.reason)));

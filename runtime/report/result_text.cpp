@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/describe/attribution.h"
 #include "runtime/judge/block_values.h"
@@ -92,28 +93,27 @@ struct ResultReport : describe::Findings {
       const std::vector<GridCell> cells = metricColumn(plan, judgement, metric, plan.points.size());
       for (size_t i = 0; i < cells.size(); ++i) {
         n[i] = std::max(n[i], cells[i].n);
-        table.rows[i].cells.push_back(valueCell(cells[i], metric.unit, metric.dimension));
+        table.rows[i].cells.push_back(valueCell(cells[i]));
       }
     }
     for (size_t i = 0; i < n.size(); ++i) table.rows[i].add(std::to_string(n[i]));
-    blocks.emplace_back(Paragraph{});
+    say(blocks, {});
     blocks.emplace_back(std::move(table));
-    blocks.emplace_back(Paragraph{});
+    say(blocks, {});
     if (std::string wide = widenedNotice(plan, judgement, textsOf(plan.metrics, &plan::Metric::name)); !wide.empty())
-      blocks.emplace_back(Paragraph{.text = std::move(wide)});
-    if (!missingRemarks(*this).empty())
-      blocks.emplace_back(Paragraph{.text = trialsText(*this), .word = "Trials", .room = kRoom});
-    blocks.emplace_back(Paragraph{.text = fmt::format("Study {} (continue: expc run {})   Page {}", plan.source,
-                                                      base::shellWord(plan.source), options.html_path),
-                                  .whole = true});
+      say(blocks, {.text = std::move(wide)});
+    if (!missingRemarks(*this).empty()) say(blocks, {.text = trialsText(*this), .word = "Trials", .room = kRoom});
+    say(blocks, {.text = fmt::format("Study {} (continue: expc run {})   Page {}", plan.source,
+                                     base::shellWord(plan.source), options.html_path),
+                 .whole = true});
   }
 
   void build() {
     nullCards();
     const std::string selection = selectionText(plan), devices = measuredOnText(plan, results);
     const Answer answer = answerOf(*this);
-    blocks.emplace_back(Paragraph{.of = plan.study + (selection.empty() ? "" : ", " + selection)});
-    if (!plan.doc.empty()) blocks.emplace_back(Paragraph{plan.doc});
+    say(blocks, {.of = plan.study + (selection.empty() ? "" : ", " + selection)});
+    if (!plan.doc.empty()) say(blocks, {plan.doc});
     blocks.emplace_back(answer.block());
     verdicts(answer);
     append(blocks, tableBlocks(plan, judgement, plan.tables));
@@ -127,8 +127,8 @@ struct ResultReport : describe::Findings {
     std::vector<std::string> tabled = textsOf(plan.tables, &plan::Table::subject);
     std::ranges::move(textsOf(tables, &plan::Table::subject), std::back_inserter(tabled));
     if (std::string wide = widenedNotice(plan, judgement, tabled); !wide.empty())
-      blocks.emplace_back(Paragraph{.text = std::move(wide), .apart = true});
-    blocks.emplace_back(Paragraph{.text = trialsText(*this), .word = "Trials", .room = kRoom, .apart = true});
+      say(blocks, {.text = std::move(wide), .apart = true});
+    say(blocks, {.text = trialsText(*this), .word = "Trials", .room = kRoom, .apart = true});
     if (!devices.empty()) line("Machine", devices);
     if (options.all) line("Program", workloadText(plan));
     next();
@@ -138,7 +138,7 @@ struct ResultReport : describe::Findings {
  private:
   void nullCards() {
     if (judgement.null_cards)
-      blocks.emplace_back(Paragraph{.word = "SIMULATED GPUS:", .style = "fail", .of = kNullCardsNotice, .room = 16});
+      say(blocks, {.word = "SIMULATED GPUS:", .style = "fail", .of = kNullCardsNotice, .room = 16});
   }
 
   /// Adds a line for each verdict, with marks and open cells; with `all` everything that is known of it.
@@ -158,14 +158,14 @@ struct ResultReport : describe::Findings {
       }
       // The author's sentence is what the verdict answers.
       const bool asks = !options.all && !judged.criterion.doc.empty();
-      blocks.emplace_back(Paragraph{.text = options.all ? judged.criterion.text
-                                            : asks      ? judged.criterion.doc
-                                                        : whyText(judged),
-                                    .word = markedVerdict(result),
-                                    .style = judge::meaningOf(result).style,
-                                    .of = result.name,
-                                    .room = columns + 2,
-                                    .apart = options.all || std::exchange(first, false)});
+      say(blocks, {.text = options.all ? judged.criterion.text
+                           : asks      ? judged.criterion.doc
+                                       : whyText(judged),
+                   .word = markedVerdict(result),
+                   .style = judge::meaningOf(result).style,
+                   .of = result.name,
+                   .room = columns + 2,
+                   .apart = options.all || std::exchange(first, false)});
       Part below;
       if (options.all)
         below.blocks.emplace_back(Facts{verdictFacts(*this, judged)});
@@ -174,13 +174,13 @@ struct ResultReport : describe::Findings {
              {asks ? whyText(judged) : "", result.untrusted ? worthText(judged) : "", otherLooksText(result),
               result.verdict == judge::Verdict::Broken ? "" : unevenLossText(judgement, judged),
               joined(driftNotes(judged.criterion, judgement.description), "; ")})
-          if (!text.empty()) below.blocks.emplace_back(Paragraph{.word = text, .style = "none"});
+          if (!text.empty()) say(below.blocks, {.word = text, .style = "none"});
       if (const std::string text = markText(result); !options.all && !result.untrusted && !answer.says_few)
         marks.insert(text);
       // Cells are shown for a verdict that does not pass, only those that do not; of a single one, and where nothing
       // was run, the verdict's line says it all.
-      const size_t open = size_t(
-          std::ranges::count_if(result.cells, [](const auto& cell) { return cell.verdict != judge::Verdict::Pass; }));
+      const size_t open =
+          std::ranges::count_if(result.cells, [](const auto& cell) { return cell.verdict != judge::Verdict::Pass; });
       if (options.all || (most > 0 && result.verdict != judge::Verdict::Pass &&
                           result.verdict != judge::Verdict::NotRun && open > 1)) {
         Table cells = criterionCells(judged, !options.all);
@@ -190,19 +190,18 @@ struct ResultReport : describe::Findings {
       blocks.emplace_back(std::move(below));
     }
     if (!not_asked.empty())
-      blocks.emplace_back(Paragraph{.text = inWords(plan, plan::because({.code = plan::Reason::NotAsked})).text,
-                                    .word = std::string(judge::meaningOf(judge::Verdict::NotAsked).word),
-                                    .style = "none",
-                                    .of = joined(not_asked),
-                                    .room = columns + 2,
-                                    .apart = first});
+      say(blocks, {.text = inWords(plan, plan::because({.code = plan::Reason::NotAsked})).text,
+                   .word = std::string(judge::meaningOf(judge::Verdict::NotAsked).word),
+                   .style = "none",
+                   .of = joined(not_asked),
+                   .room = columns + 2,
+                   .apart = first});
     marks.erase("");
-    for (const std::string& text : marks) blocks.emplace_back(Paragraph{.text = text});
+    for (const std::string& text : marks) say(blocks, {.text = text});
     missing();
     if (std::string sessions = answer.says_sessions ? "" : sessionsNotice(plan, judgement); !sessions.empty())
-      blocks.emplace_back(Paragraph{.text = std::move(sessions), .apart = marks.empty() && most > 0});
-    if (options.all && !judgement.criteria.empty())
-      blocks.emplace_back(Paragraph{.of = tallyText(judgement), .apart = true});
+      say(blocks, {.text = std::move(sessions), .apart = marks.empty() && most > 0});
+    if (options.all && !judgement.criteria.empty()) say(blocks, {.of = tallyText(judgement), .apart = true});
   }
 
   /// Adds what was asked for and has no value.
@@ -254,7 +253,7 @@ struct ResultReport : describe::Findings {
 
   /// Adds one of the last lines, which are never wrapped, so that they can be copied.
   void line(const char* word, std::string text) {
-    blocks.emplace_back(Paragraph{.text = std::move(text), .word = word, .room = kRoom, .whole = true});
+    say(blocks, {.text = std::move(text), .word = word, .room = kRoom, .whole = true});
   }
 
   /// Adds commands to type next, and where to find more.
@@ -264,17 +263,17 @@ struct ResultReport : describe::Findings {
     size_t shown = 0;
     for (const NextCommand& one : nextCommands(plan, judgement, options.folder)) {
       if (!options.all && shown++ > most) break;
-      blocks.emplace_back(Paragraph{.text = one.what_for + ":", .word = std::exchange(word, "Or"), .room = kRoom});
+      say(blocks, {.text = one.what_for + ":", .word = std::exchange(word, "Or"), .room = kRoom});
       llvm::SmallVector<llvm::StringRef> commands;
       llvm::StringRef(one.command).split(commands, "; ");
       for (const llvm::StringRef command : commands)
-        blocks.emplace_back(Paragraph{.text = command.str(), .depth = kRoom / 4, .whole = true});
+        say(blocks, {.text = command.str(), .depth = kRoom / 4, .whole = true});
     }
     for (const Judged& of : judgedOf(plan, judgement))
       if (of.result.next && !of.result.next->helps() && (options.all || shown++ <= most))
-        blocks.emplace_back(Paragraph{.text = of.result.name + ": " + nextStepText(of.criterion, of.result),
-                                      .word = std::exchange(word, "Or"),
-                                      .room = kRoom});
+        say(blocks, {.text = of.result.name + ": " + nextStepText(of.criterion, of.result),
+                     .word = std::exchange(word, "Or"),
+                     .room = kRoom});
     if (!options.all) line("Details", reportCommand(plan, options.folder) + " --all");
     if (!options.html_path.empty()) line("Page", options.html_path);
   }

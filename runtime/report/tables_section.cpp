@@ -77,20 +77,17 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
     // Every row has a drawing, so fewer rows than usual fit on the page.
     if (shown.size() == kMostDrawn) break;
     shown.push_back(&estimate);
-    cells.push_back(gridCell(plan, of.cells[estimate.cell], estimate));
+    const plan::Cell& planned = of.cells[estimate.cell];
+    cells.push_back(gridCell(plan, planned, estimate, of.criterion ? plan::unitOf(*of.criterion, planned) : of.unit));
   }
   if (shown.empty()) return table;
   const plan::Cell& first = of.cells[shown[0]->cell];
-  const std::string dimension(judge::dimensionOf(plan, first));
   const std::optional<plan::Bound> bound = sharedBound(of);
-  std::vector<GridCell*> aligned;
-  for (GridCell& cell : cells) aligned.push_back(&cell);
   // Assertions have subjects of their own, which share no axis.
   const bool several = of.criterion && !of.criterion->assertions.empty();
-  if (!several) alignCells(aligned, of.unit, dimension, bound ? boundsOf(*bound) : base::Bounds());
-  const Forest drawn = several ? Forest()
-                               : forest(cells, bound, neutralOf(of, first),
-                                        first.estimator == plan::Estimator::PairedRatio, of.unit, dimension);
+  if (!several) alignCells(cells, bound ? boundsOf(*bound) : base::Bounds());
+  const Forest drawn =
+      several ? Forest() : forest(cells, bound, neutralOf(of, first), first.estimator == plan::Estimator::PairedRatio);
   const auto boundText = [&](const plan::Cell& cell) {
     return cell.bound ? cell.bound->text : bound ? bound->text : "";
   };
@@ -132,10 +129,8 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
     const bool harmless = of.one_was_enough && estimate.verdict == judge::Verdict::Fail;
     // Numbers get digits enough to tell them from the bound.
     const base::Bounds near = judged ? boundsOf(plan::boundOf(*of.criterion, planned)) : base::Bounds();
-    const std::string& unit = judged ? plan::unitOf(*of.criterion, planned) : of.unit;
-    const std::string measured = several ? std::string(judge::dimensionOf(plan, planned)) : dimension;
-    const base::EstimateText text = partsOf(cell, unit, measured, near);
-    const std::string &why = reasons[i], range = rangeText(cell, unit, measured, near);
+    const base::EstimateText text = partsOf(cell, near);
+    const std::string &why = reasons[i], range = rangeText(cell, near);
     const std::string interval = !range.empty()                                   ? "range " + range
                                  : cell.estimate && std::isfinite(*cell.estimate) ? kNoInterval
                                                                                   : "–";
@@ -144,7 +139,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
     if (several) row.add(of.criterion->assertions[planned.assertion].text);
     if (judged) row.add(std::string(meaning.word)).more = why;
     Cell& value = row.add(text.estimate.empty() ? "–" : text.estimate, Tone::Strong);
-    if (cell.published) value.below.push_back(publishedText(cell, unit, measured));
+    if (cell.published) value.below.push_back(publishedText(cell));
     row.add(text.interval.empty() ? interval
             : judged              ? text.interval + ownConfidenceText(*of.criterion, estimate)
                                   : text.interval,
@@ -265,14 +260,13 @@ std::vector<Block> comparisonParts(const plan::Plan& plan, const judge::Judgemen
     if (!result) continue;
     Part part{.title = comparison.name, .law = comparison.text, .blocks = {}};
     if (comparison.cells.empty()) {
-      part.blocks.emplace_back(Paragraph{"this selection has no pair of points to compare"});
+      say(part.blocks, {"this selection has no pair of points to compare"});
     } else {
       part.rest = madeOf(comparison.cells[0]);
       part.blocks.emplace_back(
           cellTable(plan, {comparison.factors, comparison.cells, comparison.unit}, result->cells, comparison.name));
     }
-    if (std::string lacking = withoutPartnerText(comparison); !lacking.empty())
-      part.blocks.emplace_back(Paragraph{std::move(lacking)});
+    if (std::string lacking = withoutPartnerText(comparison); !lacking.empty()) say(part.blocks, {std::move(lacking)});
     parts.emplace_back(std::move(part));
   }
   return parts;
@@ -285,7 +279,7 @@ Table gridTable(const Grid& grid, const std::string& label) {
   for (size_t r = 0; r < grid.rows.size() && r < kMostRows; ++r) {
     Row row;
     for (const std::string& level : grid.rows[r]) row.add(level);
-    for (const GridCell& cell : grid.cells[r]) row.cells.push_back(valueCell(cell, grid.unit, grid.dimension));
+    for (const GridCell& cell : grid.cells[r]) row.cells.push_back(valueCell(cell));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -346,7 +340,7 @@ Table pointTable(const plan::Plan& plan, const judge::Judgement& judgement, cons
   for (const plan::Metric& metric : plan.metrics) {
     const std::vector<GridCell> cells = metricColumn(plan, judgement, metric, table.rows.size());
     for (size_t i = 0; i < table.rows.size(); ++i) {
-      Cell cell = valueCell(cells[i], metric.unit, metric.dimension);
+      Cell cell = valueCell(cells[i]);
       // One small line below each value keeps this table, which may be very wide, low.
       cell.more = fmt::format("{}{}", fmt::join(cell.below, " "), cell.more);
       cell.below.clear();

@@ -222,10 +222,9 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const desc
   // The sort is stable on a sorted map, so equal counts keep the alphabetical order and texts do not change between
   // runs.
   found.resize(std::min(found.size(), kNamed));
-  std::vector<std::string> notes;
-  for (const auto& [note, count] : found)
-    notes.push_back(fmt::format("{} of its {}: {}", count, counted(all, "trial"), note));
-  return notes;
+  return textsOf(found, [&](const auto& one) {
+    return fmt::format("{} of its {}: {}", one.second, counted(all, "trial"), one.first);
+  });
 }
 
 }  // namespace
@@ -526,11 +525,9 @@ std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, c
   if (cell.cell >= criterion.cells.size()) return "";
   const plan::Cell& planned = criterion.cells[cell.cell];
   const auto bounds = boundsOf(plan::boundOf(criterion, planned));
-  const std::string_view dimension = judge::dimensionOf(plan, planned);
   std::string line = cellLabel(plan, criterion, planned);
   if (!line.empty()) line += ": ";
-  const base::EstimateText text =
-      partsOf(gridCell(plan, planned, cell), unitOf(criterion, planned), std::string(dimension), bounds);
+  const base::EstimateText text = partsOf(gridCell(plan, planned, cell, unitOf(criterion, planned)), bounds);
   line += text.estimate.empty() ? "no estimate" : text.estimate;
   if (!text.interval.empty()) line += " " + text.interval + ownConfidenceText(criterion, cell);
   line += fmt::format(", n={}", cell.scope.complete);

@@ -69,8 +69,6 @@ std::string boundText(const plan::Bound& bound, std::string_view dimension = "")
 std::string violation(const plan::Bound& bound, std::string_view dimension = "");
 /// Returns the ends of a bound with the unit in which it is written, which values beside it share.
 base::Bounds boundsOf(const plan::Bound& bound);
-/// Names the value that is closest to breaking a bound, or, with `breaks`, the one that breaks it most: "lowest".
-std::string_view extreme(const plan::Bound& bound, bool breaks = false);
 /// Returns the name of the reference that a criterion asks to agree with.
 std::string referenceOf(const plan::Criterion& criterion);
 /// Returns " in both configurations", " in all 6 configurations", " in 2 of 4 configurations"; "" for one of one.

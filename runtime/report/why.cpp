@@ -3,6 +3,7 @@
 // missing values are left to reasons.cpp, and conditions to conditions_text.cpp.
 
 #include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
@@ -35,10 +36,10 @@ using plan::Relation;
 
 /// Whether a term is the place at which a series reaches a bound (`epochs_to`), directly or by the name of a metric.
 bool isFirst(const plan::Plan& plan, const plan::Term& term) {
-  const auto* read = std::get_if<plan::MetricTerm>(&term.node);
+  const auto* read = term.as<plan::MetricTerm>();
   const plan::Metric* metric = read ? plan.findMetric(read->metric) : nullptr;
   if (metric && metric->derived) return isFirst(plan, *metric->derived);
-  return std::holds_alternative<plan::FirstTerm>(term.node);
+  return term.as<plan::FirstTerm>();
 }
 
 std::string cellCount(size_t count) { return counted(count, "configuration"); }
@@ -116,7 +117,7 @@ class Explainer : CellChoice {
     std::vector<std::string> texts;
     for (const size_t index : holding(criterion_.claim))
       if (const plan::Assertion* of = assertionOf(criterion_, planned(index)))
-        if (!std::ranges::count(texts, of->text)) texts.push_back(of->text);
+        if (!llvm::is_contained(texts, of->text)) texts.push_back(of->text);
     return texts;
   }
 
@@ -263,7 +264,7 @@ class Explainer : CellChoice {
     for (const std::string& assertion : heldBy()) {
       size_t of = 0, all = 0;
       for (size_t i = 0; i < cells_.size(); ++i)
-        if (assertionOf(criterion_, planned(i))->text == assertion) ++all, of += std::ranges::count(held, i) > 0;
+        if (assertionOf(criterion_, planned(i))->text == assertion) ++all, of += llvm::is_contained(held, i);
       names.push_back(fmt::format("'{}'{}", assertion, inConfigurations(of, all)));
     }
     if (!names.empty()) text += " by " + listed(names);

@@ -4,10 +4,13 @@
 
 #include "runtime/report/wording.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <ranges>
 #include <set>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
@@ -167,11 +170,11 @@ std::vector<plan::Note> notesOf(const plan::Plan& plan, const store::Trial& tria
   for (const plan::Metric& metric : plan.metrics) {
     if (!metric.derived) continue;
     plan::forEachTerm(*metric.derived, [&](const plan::Term& term) {
-      const auto* reduced = std::get_if<plan::ReduceTerm>(&term.node);
-      const auto series = reduced ? trial.series.find(reduced->series.metric) : trial.series.end();
-      if (series == trial.series.end()) return;
-      const bool sketch = plan.findMetric(series->first)->distribution;
-      const uint64_t count = sketch ? plan::countOf(series->second) : series->second.size();
+      const auto* reduced = term.as<plan::ReduceTerm>();
+      const auto* series = reduced ? base::entryOf(trial.series, reduced->series.metric) : nullptr;
+      if (!series) return;
+      const bool sketch = plan.findMetric(reduced->series.metric)->distribution;
+      const uint64_t count = sketch ? plan::countOf(*series) : series->size();
       if (auto note = plan::fewValues(metric.name, count, reduced->reduction)) notes.push_back(*note);
     });
   }
@@ -257,7 +260,7 @@ std::string measuredOnText(const plan::Plan& plan, const store::Results& results
     // Hosts with the same devices share an entry, and a host with several sessions is named once.
     std::vector<std::string>& hosts = kinds[devices];
     std::string host = session.where.machine();
-    if (std::ranges::count(hosts, host) == 0) hosts.push_back(std::move(host));
+    if (!llvm::is_contained(hosts, host)) hosts.push_back(std::move(host));
   }
   return joined(textsOf(kinds, [](const auto& one) { return fewOf(one.second, kNamedHosts) + ": " + one.first; }),
                 "; ");

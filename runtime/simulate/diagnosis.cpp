@@ -50,20 +50,15 @@ plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::M
 /// term, and the metrics' sizes need not be known.
 bool isProduct(const plan::Plan& plan, const plan::Term& term) {
   using Op = plan::OperationTerm::Op;
-  bool product = true;
-  plan::forEachTerm(term, [&](const plan::Term& one) {
-    const auto* metric = std::get_if<plan::MetricTerm>(&one.node);
-    const plan::Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
-    if (declared && declared->derived) product &= isProduct(plan, *declared->derived);
-    if (const auto* operation = std::get_if<plan::OperationTerm>(&one.node))
-      product &= operation->op == Op::Product || operation->op == Op::Quotient || operation->op == Op::Ratio;
+  return !anyPart(plan, term, [](const plan::Term& one) {
+    const auto* operation = one.as<plan::OperationTerm>();
+    return operation && operation->op != Op::Product && operation->op != Op::Quotient && operation->op != Op::Ratio;
   });
-  return product;
 }
 
 /// Whether the cell can have the value: a share that is measured lies between 0 and 1.
 bool isPossible(const plan::Plan& plan, const plan::Cell& cell, double value) {
-  const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node);
+  const auto* term = cell.term->as<plan::MetricTerm>();
   const plan::Metric* metric = term ? plan.findMetric(term->metric) : nullptr;
   return !metric || metric->derived || metric->dimension != "share" || (0 <= value && value <= 1);
 }
@@ -156,7 +151,7 @@ std::vector<Drawn> drawAll(const Study& study, const std::vector<Scenario>& scen
                            const base::Tick& tick = nullptr) {
   std::vector<Drawn> drawn(studies);
   const auto one = [&](int64_t i) {
-    drawn[i] = draw(study, scenarios, seed * 1'000'003 + static_cast<uint64_t>(i));
+    drawn[i] = draw(study, scenarios, seed * 1'000'003 + uint64_t(i));
     return llvm::Error::success();
   };
   llvm::cantFail(base::forEach(studies, base::allCores(), one, tick));
@@ -258,7 +253,7 @@ struct Designer {
         drawAll(in_time, {scenario(nullptr)}, std::min(kTrial, options.studies), options.seed);
     std::map<plan::TrialKind, double> blocks;
     for (const Drawn& one : drawn)
-      for (const auto& [kind, own] : one.endings[0].blocks) blocks[kind] += double(own) / double(drawn.size());
+      for (const auto& [kind, own] : one.endings[0].blocks) blocks[kind] += double(own) / drawn.size();
     for (const auto& [kind, mean] : blocks) blocks_in_one = std::max(blocks_in_one, mean);
     for (size_t c = 0; c < plan.criteria.size(); ++c) {
       CriterionDiagnosis& result = diagnosis.criteria[c];
@@ -287,7 +282,7 @@ struct Designer {
       chances.pass += verdict == Verdict::Pass;
       chances.fail += verdict == Verdict::Fail || verdict == Verdict::Infeasible;
     }
-    const auto studies = static_cast<double>(drawn.size());
+    const auto studies = double(drawn.size());
     chances.pass /= studies;
     chances.fail /= studies;
     chances.open = 1 - chances.pass - chances.fail;
@@ -312,11 +307,11 @@ struct Designer {
       coverage.covered += one.coverage[c].covered;
       coverage.cells += one.coverage[c].cells;
     }
-    result.untrusted /= static_cast<double>(drawn.size());
-    result.cut_off /= static_cast<double>(drawn.size());
+    result.untrusted /= double(drawn.size());
+    result.cut_off /= double(drawn.size());
     // With timeouts the model's centre is not what an interval estimates, so coverage would mean nothing.
     if (coverage.cells > 0 && criterion.confidence && result.timeouts == 0)
-      result.coverage = static_cast<double>(coverage.covered) / static_cast<double>(coverage.cells);
+      result.coverage = double(coverage.covered) / coverage.cells;
     if (result.reach <= 0) return;
     const bool own = !criterion.assertions.empty() || std::ranges::any_of(criterion.cells, [](const plan::Cell& cell) {
       return cell.bound.has_value();
@@ -364,15 +359,15 @@ struct Designer {
     for (const plan::KindDesign& design : plan.design.kinds) diagnosis.most[design.kind] = design.most();
     for (const Drawn& one : drawn) {
       for (const auto& [kind, blocks] : one.endings[0].blocks) diagnosis.blocks[kind] += blocks;
-      for (const auto& [kind, trials] : one.endings[0].trials) diagnosis.trials[kind] += static_cast<double>(trials);
+      for (const auto& [kind, trials] : one.endings[0].trials) diagnosis.trials[kind] += double(trials);
     }
     for (auto* sums : {&diagnosis.blocks, &diagnosis.trials})
-      for (auto& [kind, sum] : *sums) sum /= static_cast<double>(drawn.size());
+      for (auto& [kind, sum] : *sums) sum /= double(drawn.size());
     for (const plan::KindDesign& design : plan.design.kinds) {
       if (design.kind != plan::TrialKind::Profile) continue;  // not drawn: these run as planned
       const auto startable = std::ranges::count_if(plan.started(), &plan::Point::startable);
       diagnosis.blocks[design.kind] = design.repeat;
-      diagnosis.trials[design.kind] = static_cast<double>(design.repeat) * static_cast<double>(startable);
+      diagnosis.trials[design.kind] = double(design.repeat) * double(startable);
     }
     double seconds = 0;
     for (const auto& [kind, trials] : diagnosis.trials) {
@@ -381,7 +376,7 @@ struct Designer {
       if (kind == plan::TrialKind::Profile) seconds += trials * *known;
     }
     for (const Drawn& one : drawn)
-      for (const auto& [kind, spent] : one.endings[0].seconds) seconds += spent / static_cast<double>(drawn.size());
+      for (const auto& [kind, spent] : one.endings[0].seconds) seconds += spent / double(drawn.size());
     diagnosis.seconds = seconds;
   }
 };

@@ -135,7 +135,7 @@ class Forecast {
   /// Numbers of simulated studies that would pass and fail. The others stay open.
   struct Share {
     size_t pass = 0, fail = 0;
-    double decided() const { return double(pass + fail) / double(kStudies); }
+    double decided() const { return double(pass + fail) / kStudies; }
   };
 
   bool unfinished() const {
@@ -318,13 +318,13 @@ class Forecast {
     eachStudy(values, [&](const Share& share, size_t studies) {
       enough = share.decided() >= kPower;
       const size_t left = kStudies - studies;
-      return !enough && double(share.pass + share.fail + left) / double(kStudies) >= kPower;
+      return !enough && double(share.pass + share.fail + left) / kStudies >= kPower;
     });
     return enough;
   }
 
-  /// Simulates studies of `values` values until `goes_on` returns false. It gets the shares of verdicts and the number
-  /// of studies after each one. The levels are those of the look that this would be.
+  /// Simulates studies of `values` values until `goes_on` returns false. It gets the numbers of verdicts and of studies
+  /// after each one. The levels are those of the look that this would be.
   void eachStudy(unsigned values, llvm::function_ref<bool(const Share&, size_t studies)> goes_on) const {
     MeasuredCriterion future = measured_;
     if (measured_.standing.history.planned > 0) {
@@ -365,7 +365,7 @@ class Forecast {
   /// A step that reaches `values` values, with the verdict that it probably leads to.
   NextStep stepTo(unsigned values, const Share& share, bool further) const {
     NextStep next = step(Reach::Decides, values - there_, further);
-    const double decided = double(share.pass + share.fail);
+    const double decided = share.pass + share.fail;
     if (double(share.pass) >= kClear * decided) next.towards = Verdict::Pass;
     if (double(share.fail) >= kClear * decided) next.towards = Verdict::Fail;
     return next;

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <set>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/judge/cells.h"
@@ -117,11 +118,11 @@ bool fit(std::vector<Value>& values, MetricModel& metric) {
   metric.noise = std::sqrt(squares / freedoms);
   metric.apart = betweenGroups(groups, of_sessions, metric.noise);
   if (points > 1) findDrifts(drifts, values, metric);
-  metric.trials = static_cast<unsigned>(values.size());
+  metric.trials = values.size();
   metric.origin = Origin::Measured;
   // Centres are medians, so the noise needs its own median at zero. The scale is that of the residuals themselves,
   // so that drawing rows reproduces a standard deviation of 1.
-  const double scale = std::sqrt(squares / static_cast<double>(values.size())), centre = *stats::medianOf(residuals);
+  const double scale = std::sqrt(squares / double(values.size())), centre = *stats::medianOf(residuals);
   for (size_t i = 0; i < values.size(); ++i) values[i].residual = scale > 0 ? (residuals[i] - centre) / scale : 0;
   return true;
 }
@@ -139,7 +140,7 @@ void findCentres(const std::vector<Value>& values, MetricModel& metric) {
 /// The position of a point among those of its process.
 size_t placeInProcess(const plan::Plan& plan, size_t point) {
   const plan::Plan::Process* process = plan.findProcess(plan.points[point].process);
-  return process ? static_cast<size_t>(std::ranges::find(process->rows, point) - process->rows.begin()) : 0;
+  return process ? size_t(std::ranges::find(process->rows, point) - process->rows.begin()) : 0;
 }
 
 /// Residuals of all metrics of a kind, by trial; NaN for a metric that the trial lacks. Those of the points of a
@@ -164,9 +165,10 @@ MetricModel modelOf(const judge::Index& index, const plan::Metric& metric, const
   model.multiplies = std::ranges::all_of(values, [](const Value& value) { return value.value > 0; });
   if (model.multiplies)
     for (Value& value : values) value.value = std::log(value.value);
-  const auto of_metric = assumptions.noise.find(metric.name), of_all = assumptions.noise.find("");
-  if (of_metric != assumptions.noise.end() || (of_all != assumptions.noise.end() && !metric.exact)) {
-    model.noise = of_metric != assumptions.noise.end() ? of_metric->second : of_all->second;
+  const double* stated = base::entryOf(assumptions.noise, metric.name);
+  if (!stated && !metric.exact) stated = base::entryOf(assumptions.noise, "");
+  if (stated) {
+    model.noise = *stated;
     model.origin = Origin::Stated;
     // Stated noise is a share; without logarithms it becomes a distance in the metric's unit.
     if (!model.multiplies && !values.empty()) model.noise *= std::abs(values.front().value);
@@ -240,7 +242,7 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
   std::set<int64_t> sessions;
   for (const store::Trial& trial : stored.trials)
     if (trial.status == store::TrialStatus::Valid) sessions.insert(trial.session);
-  model.stored_sessions = static_cast<unsigned>(sessions.size());
+  model.stored_sessions = sessions.size();
   model.sessions = assumptions.sessions.value_or(std::max(1u, model.stored_sessions));
   const judge::Tally& tally = index.tally();
   model.lost = assumptions.lost.value_or(shareOf(double(tally.failed), double(tally.trials)));
@@ -252,7 +254,7 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
 /// A pilot measures noise only, so it stops as soon as the fit has kFewestFreedoms, asks for no profile, and takes
 /// no look at a criterion.
 plan::Plan pilotOf(plan::Plan plan) {
-  const auto startable = static_cast<unsigned>(std::ranges::count_if(plan.started(), &plan::Point::startable));
+  const auto startable = unsigned(std::ranges::count_if(plan.started(), &plan::Point::startable));
   // B blocks of P points leave (P - 1) (B - 1) degrees of freedom.
   const unsigned others = std::max(1u, startable) - 1;
   const unsigned blocks = others == 0 ? 1 + kFewestFreedoms : 1 + (kFewestFreedoms + others - 1) / others;

@@ -13,6 +13,7 @@
 #include <limits>
 #include <tuple>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/judge/criteria.h"
 #include "runtime/judge/needs.h"
@@ -28,18 +29,10 @@ using judge::Verdict;
 /// numbers that differ.
 constexpr int64_t kBlocksOfKind = int64_t(1) << 32;
 
-/// Whether the term, or a derived metric in it, reads a series as it goes (epochs_to, max_gap, p99). Only last values
-/// are drawn, so it cannot be simulated.
-bool readsCourse(const plan::Plan& plan, const plan::Term& term) {
-  bool reads = false;
-  plan::forEachTerm(term, [&](const plan::Term& one) {
-    const auto* metric = std::get_if<plan::MetricTerm>(&one.node);
-    const plan::Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
-    reads |= std::holds_alternative<plan::FirstTerm>(one.node) || std::holds_alternative<plan::GapTerm>(one.node) ||
-             std::holds_alternative<plan::ReduceTerm>(one.node) ||
-             (declared && declared->derived && readsCourse(plan, *declared->derived));
-  });
-  return reads;
+/// Whether the term reads a series as it goes (epochs_to, max_gap, p99). Only last values are drawn, so it cannot be
+/// simulated.
+bool readsCourse(const plan::Term& term) {
+  return term.as<plan::FirstTerm>() || term.as<plan::GapTerm>() || term.as<plan::ReduceTerm>();
 }
 
 /// How far an interval reaches on its wider side, as a share of the estimate or in its unit. Three cases have no
@@ -67,7 +60,7 @@ bool multiplies(const plan::Plan& plan, const Model& model, const plan::Term& te
 /// The step in which values of the cell can be read, if it is a metric of one point. Differences and ratios have a
 /// finer grid: 0.
 double stepOf(const Model& model, const plan::Cell& cell) {
-  const auto* term = std::get_if<plan::MetricTerm>(&cell.term->node);
+  const auto* term = cell.term->as<plan::MetricTerm>();
   const MetricModel* metric = term ? base::named(model.metrics, term->metric) : nullptr;
   return metric ? metric->resolution.step() : 0;
 }
@@ -93,13 +86,23 @@ bool isUnfinished(const judge::MeasuredCriterion& measured) {
 
 }  // namespace
 
+bool anyPart(const plan::Plan& plan, const plan::Term& term, llvm::function_ref<bool(const plan::Term&)> holds) {
+  bool any = false;
+  plan::forEachTerm(term, [&](const plan::Term& one) {
+    const auto* metric = one.as<plan::MetricTerm>();
+    const plan::Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
+    any |= holds(one) || (declared && declared->derived && anyPart(plan, *declared->derived, holds));
+  });
+  return any;
+}
+
 plan::Why whyNotSimulated(const plan::Plan& plan, const plan::Criterion& criterion) {
   using plan::Reason;
   if (criterion.not_asked || criterion.cells.empty()) return plan::because({Reason::NotOfThesePoints});
   if (std::ranges::all_of(criterion.cells, [&](const plan::Cell& cell) { return isSeen(criterion, cell); }))
     return plan::because({Reason::NoMatterOfNoise});
   for (const plan::Cell& cell : criterion.cells)
-    if (readsCourse(plan, *cell.term)) return plan::because({Reason::ReadsCourse});
+    if (anyPart(plan, *cell.term, readsCourse)) return plan::because({Reason::ReadsCourse});
   return nullptr;
 }
 
@@ -139,7 +142,7 @@ class Run {
     for (int64_t block = 1;; ++block) {
       places = judge::nextBlock(index_, which);
       if (places.empty()) {
-        if (std::ranges::count(open_, true) == 0 || kind.design->looks.empty() || !judge::endedAtLook(index_)) break;
+        if (!llvm::is_contained(open_, true) || kind.design->looks.empty() || !judge::endedAtLook(index_)) break;
         places = last;
       }
       if (budgetIsSpent()) break;
@@ -156,7 +159,7 @@ class Run {
       last = places;
       const unsigned repetitions = judge::fewestRepetitions(index_, which);
       const auto& looks = kind.design->looks;
-      if (std::ranges::count(looks, repetitions) > 0) judgeOpen(&which);
+      if (llvm::is_contained(looks, repetitions)) judgeOpen(&which);
     }
   }
 
@@ -195,7 +198,7 @@ class Run {
     store::Trial trial;
     trial.id = ++trials_;
     trial.key = kind.keys[number];
-    trial.block = block + kBlocksOfKind * static_cast<int64_t>(kind.design->kind);
+    trial.block = block + kBlocksOfKind * int64_t(kind.design->kind);
     trial.session = sessionOf(block);
     trial.attempt = attempt;
     trial.seconds = kind.seconds;
@@ -213,8 +216,7 @@ class Run {
   /// together; a metric that the row lacks is drawn from a normal distribution.
   void drawTrial(const Study::Kind& kind, unsigned number, int64_t block, store::Trial& trial) {
     const std::vector<double>* residuals = nullptr;
-    if (kind.residuals)
-      residuals = &(*kind.residuals)[static_cast<size_t>(stream_.uniform() * double(kind.residuals->size()))];
+    if (kind.residuals) residuals = &(*kind.residuals)[size_t(stream_.uniform() * double(kind.residuals->size()))];
     common_.clear();
     const std::vector<size_t>& rows = study_.rows_of[number];
     if (rows.empty()) return drawValues(kind, study_.point_of[number], block, residuals, 0, trial.metrics);
@@ -387,7 +389,7 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
     // A process ends as its first point does.
     const std::vector<unsigned>& rows = index.rowsOf(number);
     const plan::Point* point = index.point(index.place(rows.empty() ? number : rows.front()).point);
-    study.point_of.push_back(static_cast<size_t>(point - plan.points.data()));
+    study.point_of.push_back(size_t(point - plan.points.data()));
     study.rows_of.emplace_back();
     for (const unsigned row : rows) study.rows_of.back().push_back(study.point_of[row]);
   }
@@ -404,10 +406,9 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
     Study::Kind kind{&design};
     for (size_t i = 0; i < model.metrics.size(); ++i)
       if (model.metrics[i].kind == design.kind) kind.metrics.push_back(i);
-    const auto seconds = model.seconds.find(design.kind);
-    if (seconds != model.seconds.end()) kind.seconds = seconds->second;
-    const auto residuals = model.residuals.find(design.kind);
-    if (residuals != model.residuals.end() && !residuals->second.empty()) kind.residuals = &residuals->second;
+    if (const double* seconds = base::entryOf(model.seconds, design.kind)) kind.seconds = *seconds;
+    if (const auto* residuals = base::entryOf(model.residuals, design.kind); residuals && !residuals->empty())
+      kind.residuals = residuals;
     kind.ends = &model.ends.at(design.kind);
     for (unsigned number = 0; number < index.places(); ++number) {
       store::TrialKey key;

@@ -3,6 +3,8 @@
 // Simulates one study: draws the plan's blocks until no trial is wanted any more, and judges them as stored ones are. A
 // plan and a model come in, the endings of scenarios go out; repeating studies is left to diagnosis.h.
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -75,6 +77,9 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
 /// Draws one study and judges it under every scenario. The same seed gives the same study. Criteria that
 /// `whyNotSimulated` refuses stay undecided.
 Drawn draw(const Study& study, const std::vector<Scenario>& scenarios, uint64_t seed);
+
+/// Whether something holds of the term, of a part of it, or of a part of a derived metric that it reads.
+bool anyPart(const plan::Plan& plan, const plan::Term& term, llvm::function_ref<bool(const plan::Term&)> holds);
 
 /// The reason why drawn trials cannot decide the criterion; null if they can.
 plan::Why whyNotSimulated(const plan::Plan& plan, const plan::Criterion& criterion);

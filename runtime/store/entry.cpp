@@ -63,9 +63,7 @@ void describeMoment(JsonRecord& io, JsonRecord::Key key, Moment& moment) {
 
 void describe(JsonRecord& io, Opened& entry) {
   uint64_t version = kJournalVersion;
-  io.field("version", version);
-  io.field("epoch", entry.epoch);
-  io.field("store", entry.store);
+  io.required("version", version, EXPC_NAMED(entry, epoch, store));
   io.optional("replaced", entry.replaced);
   io.field("sealed", entry.sealed);
   if (version < 1 || version > kJournalVersion)
@@ -93,8 +91,7 @@ void describe(JsonRecord& io, Session& session) {
     io.field("boots", session.where.boots);
   } else {
     std::string host, boots;
-    io.field("host", host);
-    io.field("boot", boots);
+    io.required("host", host, "boot", boots);
     session.where = sessionPlaceFromText(host, boots);
   }
   if (io.has("workers", true)) io.list("workers", session.workers, base::kDescribed);
@@ -115,11 +112,8 @@ void describe(JsonRecord& io, PlanText& entry) {
 }
 
 void describe(JsonRecord& io, RunBegan& entry) {
-  io.field("id", entry.run.id);
-  io.field("study", entry.run.study);
-  io.field("digest", entry.run.plan_digest);
-  io.field("plan", entry.plan);
-  io.field("session", entry.run.session);
+  io.required(EXPC_NAMED(entry.run, id, study), "digest", entry.run.plan_digest, "plan", entry.plan, "session",
+              entry.run.session);
   if (io.has("match", true)) io.object("match", entry.run.match, base::kDescribed);
   describeMoment(io, "at", entry.run.started);
 }
@@ -139,7 +133,7 @@ void describeOutcome(JsonRecord& io, Outcome& outcome) {
   } else if (const auto kind = base::valueOf(kOutcomes, *text)) {
     outcome.kind = *kind;
   } else {
-    io.fail("outcome", fmt::format("'{}' is unknown to this expc", text->str()));
+    io.fail("outcome", fmt::format("'{}' is unknown to this expc", *text));
   }
 }
 
@@ -149,7 +143,7 @@ void describe(JsonRecord& io, RunEnded& entry) {
   describeOutcome(io, entry.outcome);
   if (!io.has("judged", entry.judged != nullptr)) return;
   RunClaims judged = entry.judged ? *entry.judged : RunClaims();
-  io.object("judged", judged, base::kDescribed);
+  io.required("judged", judged);
   entry.judged = std::make_shared<const RunClaims>(std::move(judged));
 }
 
@@ -171,27 +165,16 @@ void describePlaces(JsonRecord& io, std::vector<plan::Place>& places) {
 }
 
 void describe(JsonRecord& io, BlockPlan& plan) {
-  io.field("id", plan.block.id);
-  io.field("study", plan.block.study);
-  io.word("kind", plan.block.kind, plan::words::kKind);
-  io.field("number", plan.block.number);
-  io.field("seed", plan.block.seed);
-  io.field("session", plan.block.session);
+  io.required(EXPC_NAMED(plan.block, id, study, kind, number, seed, session));
   embedded(io, "settings", plan.settings);
   describePlaces(io, plan.places);
 }
 
 void describe(JsonRecord& io, KeyAdded& entry) {
   TrialKey& key = entry.key;
-  io.field("id", entry.id);
-  io.field("point", key.place.point);
-  io.field("control", key.place.control);
-  io.word("kind", key.kind, plan::words::kKind);
+  io.required("id", entry.id, EXPC_NAMED(key.place, point, control), "kind", key.kind);
   embedded(io, "settings", key.settings);
-  io.field("data", key.data);
-  io.field("readings", key.readings);
-  io.field("worker", key.worker_build);
-  io.field("class", key.environment_class);
+  io.required(EXPC_NAMED(key, data, readings), "worker", key.worker_build, "class", key.environment_class);
 }
 
 /// For journals before version 3, which do not say on how many nodes a trial ran: those that its devices name.
@@ -216,8 +199,7 @@ void describe(JsonRecord& io, TrialBegan& entry) {
 
 void describe(JsonRecord& io, TrialEnded& entry) {
   Trial& trial = entry.trial;
-  io.field("trial", trial.id);
-  io.field("session", trial.session);
+  io.required("trial", trial.id, "session", trial.session);
   io.word("status", trial.status, kStatuses);
   describeMoment(io, "at", entry.at);
   embedded(io, "environment", trial.environment_json);
@@ -225,16 +207,12 @@ void describe(JsonRecord& io, TrialEnded& entry) {
 }
 
 void describe(JsonRecord& io, Reread& entry) {
-  io.field("trial", entry.trial.id);
-  io.field("key", entry.key);
+  io.required("trial", entry.trial.id, "key", entry.key);
   entry.trial.TrialValues::describe(io);
 }
 
 void describe(JsonRecord& io, Adopted& entry) {
-  io.field("store", entry.from.store);
-  io.field("what", entry.from.what);
-  io.field("theirs", entry.from.number);
-  io.field("ours", entry.ours);
+  io.required(EXPC_NAMED(entry.from, store, what), "theirs", entry.from.number, "ours", entry.ours);
 }
 
 /// An empty entry of the type whose name stands at `index` in kNames.
@@ -313,16 +291,12 @@ llvm::Expected<Entry> entryFromLine(std::string_view line) {
   return entry;
 }
 
-void describe(JsonRecord& io, Worker& worker) {
-  io.field("build", worker.build);
-  io.field("class", worker.environment_class);
-}
+void describe(JsonRecord& io, Worker& worker) { io.required("build", worker.build, "class", worker.environment_class); }
 
 void describe(JsonRecord& io, Match& match) {
   // Digests are an object of key and digest; absent workers are those that the plan does not need.
   io.field("digests", match.data_digests);
-  io.optionalObject("built_in", match.built_in, base::kDescribed);
-  io.optionalObject("command", match.command, base::kDescribed);
+  io.optional(EXPC_NAMED(match, built_in, command));
 }
 
 Array toJson(const std::vector<plan::Place>& places) {
@@ -340,7 +314,7 @@ void describe(JsonRecord& io, RunClaims& judged) {
   using Planned = std::pair<plan::TrialKind, RunClaims::Planned>;
   std::vector<Planned> kinds(judged.planned.begin(), judged.planned.end());
   io.list("planned", kinds, [](JsonRecord& inner, Planned& kind) {
-    inner.word("kind", kind.first, plan::words::kKind);
+    inner.required("kind", kind.first);
     inner.field("repeat", kind.second.repeat, 1);
     inner.field("looks", kind.second.looks);
     inner.optional("adaptive", kind.second.adaptive);  // no entry had it before 26 November 2026

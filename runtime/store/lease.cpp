@@ -195,7 +195,7 @@ LeaseHolder LeaseHolder::fromText(std::string_view text) {
   for (const auto& [name, member] : kTexts)
     holder.*member = base::printable(object->getString(name).value_or("").take_front(kLongestText));
   holder.pid = object->getInteger("pid").value_or(0);
-  holder.start_ticks = uint64_t(object->getInteger("start_ticks").value_or(0));
+  holder.start_ticks = object->getInteger("start_ticks").value_or(0);
   return holder;
 }
 

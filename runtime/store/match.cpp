@@ -4,6 +4,7 @@
 
 #include "runtime/store/match.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
@@ -156,7 +157,7 @@ std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<st
   if (paths.empty()) return found;
   Value parameters = Object(point.parameters);
   replaceTexts(parameters, [&](const std::string& text) {
-    if (std::ranges::count(paths, text) > 0) found.insert(text);
+    if (llvm::is_contained(paths, text)) found.insert(text);
     return std::string();
   });
   return found;
@@ -265,7 +266,7 @@ std::string changes(const std::map<std::string, std::string>& then, const std::m
   return llvm::join(texts, ", ");
 }
 
-std::string otherPoint(const plan::Plan& then, const plan::Point& was, const plan::Plan& now) {
+std::string otherPoint(const plan::Plan& then, const plan::Point& was, const plan::Plan& now, const plan::Point* is) {
   using Names = std::map<std::string, std::string>;
   const auto factors = [](const plan::Plan& plan) {
     Names names;
@@ -285,11 +286,8 @@ std::string otherPoint(const plan::Plan& then, const plan::Point& was, const pla
       of["service " + service.name] = llvm::join(service.command.arguments, " ");
     return of;
   };
-  if (factors(then) != factors(now)) return changes(factors(then), factors(now), false);
-  const auto is =
-      std::ranges::find(now.points, then.label(was), [&](const plan::Point& point) { return now.label(point); });
-  if (is == now.points.end()) return "";
-  return changes(parts(then, was), parts(now, *is), true);
+  if (const Names had = factors(then), has = factors(now); had != has) return changes(had, has, false);
+  return is ? changes(parts(then, was), parts(now, *is), true) : "";
 }
 
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
@@ -362,11 +360,12 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
     std::set<std::string> paths = dataPathsOf(of, plan_.data_paths);
     paths.merge(preparedFilesOf(plan_, of, match_.data_digests));
     for (const std::string& path : paths) {
-      const auto was = then->data_digests.find(path), is = match_.data_digests.find(path);
-      if (is == match_.data_digests.end() || is->second.empty()) continue;
-      if (was == then->data_digests.end() || was->second.empty())
+      const auto digestIn = [&](const Match& match) { return base::valueIn(match.data_digests, path).value_or(""); };
+      const std::string was = digestIn(*then), is = digestIn(match_);
+      if (is.empty()) continue;
+      if (was.empty())
         why += fmt::format(", {} was not recorded", path);
-      else if (was->second != is->second)
+      else if (was != is)
         why += fmt::format(", {} has changed", path);
     }
     return why;

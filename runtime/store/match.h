@@ -48,9 +48,9 @@ std::set<std::string> preparedFilesOf(const plan::Plan& plan, const plan::Point&
 /// mean something else once a default changes.
 std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& point);
 
-/// Names the differences between `was`, a point of plan `then`, and the point of `now` with the same levels: factors, a
-/// version, arguments, parameters. "" if `now` has no such levels, or none of these differs.
-std::string otherPoint(const plan::Plan& then, const plan::Point& was, const plan::Plan& now);
+/// Names the differences between `was`, a point of plan `then`, and `is`, the point of `now` with the same levels (null
+/// if there is none): factors, a version, arguments, parameters. "" if none of these differs.
+std::string otherPoint(const plan::Plan& then, const plan::Point& was, const plan::Plan& now, const plan::Point* is);
 
 /// Describes what differs, by name: "a is gone, b is new, c has changed"; with `values`: "c was '1', now '2'".
 std::string changes(const std::map<std::string, std::string>& then, const std::map<std::string, std::string>& now,

@@ -38,6 +38,10 @@ inline constexpr base::Word<TrialStatus> kStatuses[] = {
     {"infeasible", TrialStatus::Infeasible}, {"interrupted", TrialStatus::Interrupted},
     {"invalid", TrialStatus::Invalid}};
 inline std::string_view toString(TrialStatus status) { return base::wordOf(kStatuses, status); }
+/// Whether a trial that ended so is not repeated in its block: timeouts and lack of memory are results.
+inline bool hasResult(TrialStatus status) {
+  return status == TrialStatus::Valid || status == TrialStatus::Timeout || status == TrialStatus::Infeasible;
+}
 
 /// Begins the environment class of null cards (nullgpu/), which compute nothing. It is their only mark: no class of
 /// a real card begins with it, so trials of the two are never paired.
@@ -131,14 +135,8 @@ struct TrialStart {
 
   /// For base::JsonRecord: the members that a journal's entry holds as they are.
   void describe(auto& io) {
-    io.field("trial", id);
-    io.field("run", run);
-    io.field("session", session);
-    io.field("block", block);
-    io.field("position", position);
-    io.field("attempt", attempt);
-    io.field("limit", limit);
-    io.field("started", started);
+    io.required("trial", id, "run", run, "session", session, "block", block, "position", position, "attempt", attempt,
+                "limit", limit, "started", started);
   }
 };
 
@@ -202,8 +200,7 @@ struct TrialResult : TrialValues {
 
   void describe(auto& io) {
     io.field("seconds", seconds);
-    io.optional("reason", reason);
-    io.optional("log", log_tail);
+    io.optional("reason", reason, "log", log_tail);
     if (io.has("notes", !notes.empty())) plan::describeNotes(io, "notes", notes);
     TrialValues::describe(io);
   }

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/results_folder.h"
@@ -161,9 +162,7 @@ llvm::Expected<Store> Store::openForReading(const std::string& folder, std::vect
   if (!journals) return journals.takeError();
   if (live) messages.push_back(fmt::format("a run is in progress in '{}'; these are its results so far", folder));
   std::vector<DamagedLine> damaged;
-  auto contents = readStore(folder, *journals, damaged);
-  if (!contents) return contents.takeError();
-  store.contents_ = std::move(*contents);
+  if (auto error = readStore(folder, *journals, damaged).moveInto(store.contents_)) return error;
   tellDamaged(folder, damaged, messages);
   return store;
 }
@@ -182,18 +181,14 @@ llvm::Expected<Store> Store::openForWriting(const std::string& folder, std::vect
 }
 
 llvm::Error Store::readJournals(std::vector<std::string>& messages) {
-  auto journals = listJournals(folder_);
-  if (!journals) return journals.takeError();
-  before_ = std::move(*journals);
+  if (auto error = listJournals(folder_).moveInto(before_)) return error;
   // A killed compaction may have left these: a later journal holds all that they hold.
   for (const std::string& name : before_.replaced)
     unlink(fmt::format("{}/{}/{}", folder_, kJournalFolder, name).c_str());
   if (before_.files.empty())
     if (auto error = refuseDatabaseAlone(folder_)) return error;
   std::vector<DamagedLine> damaged;
-  auto contents = Contents::read(folder_, before_, damaged);
-  if (!contents) return contents.takeError();
-  contents_ = std::move(*contents);
+  if (auto error = Contents::read(folder_, before_, damaged).moveInto(contents_)) return error;
   tellDamaged(folder_, damaged, messages);
   // The first journal gives a folder its name, which copies of the folder keep.
   name_ = contents_.name.empty() ? newName() : contents_.name;
@@ -209,10 +204,10 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
   unsigned late = 0;
   std::erase_if(entries, [&](const Entry& entry) {  // a killed run may have taken it before it could remove the spool
     const auto* end = std::get_if<TrialEnded>(&entry);
-    const auto trial = end ? contents_.trials.find(end->trial.id) : contents_.trials.end();
-    if (trial == contents_.trials.end()) return true;
-    late += trial->second.status == TrialStatus::Interrupted;
-    return trial->second.status != TrialStatus::Running;
+    const Trial* trial = end ? base::entryOf(contents_.trials, end->trial.id) : nullptr;
+    if (!trial) return true;
+    late += trial->status == TrialStatus::Interrupted;
+    return trial->status != TrialStatus::Running;
   });
   if (late > 0)
     messages.push_back(fmt::format("{} in {} came too late: another user or machine had marked {} as interrupted",

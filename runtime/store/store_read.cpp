@@ -130,7 +130,7 @@ class Runs {
     const plan::Point* was = then ? then->findPoint(trial.place().point) : nullptr;
     if (!was) return "";
     const auto [text, fresh] = moved_.try_emplace(was);
-    if (fresh) text->second = otherPoint(*then, *was, now_);
+    if (fresh) text->second = otherPoint(*then, *was, now_, labelled(then->label(*was)));
     return text->second.empty() ? "" : ": " + text->second;
   }
   /// The match of a run; null if the run is not known.
@@ -149,6 +149,14 @@ class Runs {
   }
 
  private:
+  /// Returns the first point of the plan with this label, or null. Labels are made once, since a plan may have very
+  /// many points.
+  const plan::Point* labelled(const std::string& label) {
+    if (labels_.empty())
+      for (const plan::Point& point : now_.points) labels_.try_emplace(now_.label(point), &point);
+    return base::valueIn(labels_, label).value_or(nullptr);
+  }
+
   /// The texts that start a point (startedWith), computed on demand, since a plan may have very many points. Null
   /// for a point that the plan does not have.
   const std::vector<std::string>* startedAt(const plan::Plan& plan, const std::string& id) {
@@ -164,6 +172,7 @@ class Runs {
   std::unordered_map<std::string_view, std::optional<plan::Plan>> plans_;  // by their hash
   std::unordered_map<const plan::Point*, std::vector<std::string>> texts_;
   std::unordered_map<const plan::Point*, std::string> moved_;
+  std::unordered_map<std::string, const plan::Point*> labels_;
 };
 
 /// One line of Results::not_counted_reasons.

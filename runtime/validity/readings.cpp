@@ -16,28 +16,20 @@ namespace expc::validity {
 namespace {
 
 void describeGpu(base::JsonRecord& io, GpuReadings& gpu) {
-  io.field("index", gpu.index);
-  io.field("looks", gpu.looks);
-  io.optional("throttled", gpu.throttled);
-  io.optional("reasons", gpu.reasons);
+  io.required(EXPC_NAMED(gpu, index, looks));
+  io.optional(EXPC_NAMED(gpu, throttled, reasons));
   std::vector<unsigned> mhz;
   // JSON keeps the clocks as one pair, least first.
   if (gpu.clock_most > 0) mhz = {gpu.clock_least, gpu.clock_most};
   io.optional("mhz", mhz);
   // JSON has the clocks as one pair [least, most]; absent if none was seen.
   if (mhz.size() == 2) gpu.clock_least = mhz[0], gpu.clock_most = mhz[1];
-  io.field("celsius", gpu.celsius_most);
-  io.field("watts", gpu.watts_most);
-  io.optional("joules", gpu.joules);
-  io.optional("ecc_errors", gpu.ecc_errors);
-  io.optional("others", gpu.others);
+  io.required("celsius", gpu.celsius_most, "watts", gpu.watts_most);
+  io.optional(EXPC_NAMED(gpu, joules, ecc_errors, others));
 }
 
 void describeSamples(base::JsonRecord& io, Samples& samples) {
-  io.optional("host", samples.host);
-  io.optional("device", samples.device);
-  io.optional("busy", samples.busy);
-  io.optional("served", samples.served);
+  io.optional(EXPC_NAMED(samples, host, device, busy, served));
 }
 
 /// Combines the samples of two machines, moment by moment.
@@ -110,15 +102,8 @@ std::string textOf(const Readings& readings, std::string_view limit, double valu
 void describe(base::JsonRecord& io, Readings& readings) {
   io.field("seconds", readings.seconds);
   // Absent values are left out, so a reader tells "not known" from 0.
-  io.optional("other_cpu", readings.other_cpu);
-  io.optional("busy_others", readings.busy_others);
-  io.optional("load", readings.load);
-  io.optional("swapped", readings.swapped);
-  io.optional("page_faults", readings.page_faults);
-  io.optional("pressure", readings.pressure);
-  io.optional("mhz_most", readings.mhz_most);
-  io.optional("mhz_least", readings.mhz_least);
-  io.optional("joules", readings.joules);
+  io.optional(
+      EXPC_NAMED(readings, other_cpu, busy_others, load, swapped, page_faults, pressure, mhz_most, mhz_least, joules));
   if (io.has("gpus", !readings.gpus.empty())) io.list("gpus", readings.gpus, describeGpu);
   if (io.has("samples", readings.samples != Samples())) io.object("samples", readings.samples, describeSamples);
 }

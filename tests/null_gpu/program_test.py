@@ -312,6 +312,8 @@ class Rehearsal(unittest.TestCase):
         for name in ("servers", "preparations"):
             self.assertEqual((self.folder / name).read_text().splitlines(), ["started"])
         self.assertFalse((self.folder / "results/prepared").exists())
+        logs = self.folder / "results/rehearsals/logs"
+        self.assertEqual([log.name for log in logs.glob("*.0.log") if not log.stat().st_size], [])
 
     def test_a_service_or_a_preparation_that_fails_is_the_reason_of_its_points(self):
         for point in self.served(code=3, cards="2x4MiB").values():

@@ -4,6 +4,7 @@
 
 #include "runtime/engine/inputs/command_files.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/GlobPattern.h>
@@ -129,7 +130,7 @@ class Finder {
     const bool data = std::ranges::any_of(plan_.data_paths, [&](const std::string& one) {
       return (fs::path(plan_.root) / one).lexically_normal() == file;
     });
-    if (!data && std::ranges::find(files_.programs, file) == files_.programs.end()) files_.programs.push_back(file);
+    if (!data && !llvm::is_contained(files_.programs, file)) files_.programs.push_back(file);
     return llvm::Error::success();
   }
 
@@ -239,7 +240,7 @@ class Finder {
     for (const auto* arguments : started_)
       for (const std::string& argument : *arguments)
         if (const std::string name = fs::path(argument).lexically_normal().string();
-            isPython(name) && std::ranges::find(names, name) != names.end())
+            isPython(name) && llvm::is_contained(names, name))
           scripts.push_back(name);
     files_.imports = importsBeside(plan_.root, scripts, names);
     for (InputFile& input : files_.inputs) input.hard &= files_.imports.empty() || !isPython(input.name);
@@ -294,9 +295,7 @@ llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& pla
   std::vector<CommandFiles> all(plan.workloads.size());
   for (unsigned i = 0; i < plan.workloads.size(); ++i) {
     if (!runs(plan, i)) continue;
-    auto files = Finder(plan, i, results).find();
-    if (!files) return files.takeError();
-    all[i] = std::move(*files);
+    if (auto error = Finder(plan, i, results).find().moveInto(all[i])) return error;
   }
   return all;
 }

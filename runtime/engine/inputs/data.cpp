@@ -3,6 +3,7 @@
 
 #include "runtime/engine/inputs/data.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/StringExtras.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
@@ -138,9 +140,7 @@ llvm::Expected<std::string> digestPath(const std::string& path, const Tick& tick
 llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan, const Tick& tick) {
   std::map<std::string, std::string> digests;
   for (const std::string& path : plan.data_paths) {
-    auto digest = digestPath((fs::path(plan.root) / path).string(), tick);
-    if (!digest) return digest.takeError();
-    digests[path] = std::move(*digest);
+    if (auto error = digestPath((fs::path(plan.root) / path).string(), tick).moveInto(digests[path])) return error;
   }
   return digests;
 }
@@ -167,7 +167,7 @@ std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
 Object absoluteParameters(const plan::Plan& plan, Object parameters) {
   for (auto& parameter : parameters)
     store::replaceTexts(parameter.second, [&](const std::string& path) {
-      const bool data = std::ranges::find(plan.data_paths, path) != plan.data_paths.end();
+      const bool data = llvm::is_contained(plan.data_paths, path);
       return data ? (std::filesystem::path(plan.root) / path).lexically_normal().string() : "";
     });
   return parameters;
@@ -176,8 +176,8 @@ Object absoluteParameters(const plan::Plan& plan, Object parameters) {
 Object withCopies(Object parameters, const std::map<std::string, ScratchCopy>& copies) {
   for (auto& parameter : parameters)
     store::replaceTexts(parameter.second, [&](const std::string& path) {
-      const auto found = copies.find(path);
-      return found == copies.end() ? "" : found->second.to;
+      const ScratchCopy* copy = base::entryOf(copies, path);
+      return copy ? copy->to : "";
     });
   return parameters;
 }

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/engine/inputs/data.h"
@@ -35,8 +36,7 @@ std::optional<FileStamp> stampOf(const std::string& path) {
   struct stat state{};
   if (stat(path.c_str(), &state) != 0) return std::nullopt;
   const auto ns = [](const timespec& moment) { return moment.tv_sec * 1'000'000'000 + moment.tv_nsec; };
-  return FileStamp{state.st_dev, state.st_ino, static_cast<uint64_t>(state.st_size), ns(state.st_mtim),
-                   ns(state.st_ctim)};
+  return FileStamp{state.st_dev, state.st_ino, uint64_t(state.st_size), ns(state.st_mtim), ns(state.st_ctim)};
 }
 
 FileWatch::FileWatch(const plan::Plan& plan, const std::vector<CommandFiles>& files) {
@@ -76,8 +76,7 @@ llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, c
     auto digest = key == command ? digestCommand(plan, point.workload, files[point.workload], tick)
                                  : digestPath(differs->first, tick);
     if (!digest) return digest.takeError();
-    const auto before = digests.find(key);
-    if (before == digests.end() || before->second != *digest) return changed(differs->first, /*gone=*/false);
+    if (base::valueIn(digests, key) != *digest) return changed(differs->first, /*gone=*/false);
     watched_[key] = std::move(now);
   }
   return llvm::Error::success();

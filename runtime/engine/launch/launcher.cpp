@@ -48,9 +48,7 @@ std::vector<RankReport> EventLines::add(std::string_view bytes) {
 }
 
 void describe(base::JsonRecord& io, TrialRequest& request) {
-  io.object("spec", request.spec, base::kDescribed);
-  io.field("environment", request.environment);
-  io.field("log_prefix", request.log_prefix);
+  io.required(EXPC_NAMED(request, spec, environment, log_prefix));
   io.field("first_rank", request.first_rank, 0, kMostRanks);
   io.field("ranks", request.ranks, 0, kMostRanks);
   // An agent indexes `environment` by rank, so a message whose numbers disagree is refused here.
@@ -64,12 +62,8 @@ void describe(base::JsonRecord& io, RankReport& report) {
   io.word("what", report.what, kWhats);
   io.field("trial", report.trial);
   io.field("rank", report.rank, 0, kMostRanks);
-  io.field("pid", report.pid);
-  io.field("at", report.at);
-  io.optional("text", report.text);
-  io.optional("status", report.status);
-  io.optional("out_of_memory", report.out_of_memory);
-  io.optional("stuck", report.stuck);
+  io.required(EXPC_NAMED(report, pid, at));
+  io.optional(EXPC_NAMED(report, text, status, out_of_memory, stuck));
   // The event travels as the line that the rank wrote, so that event.cpp alone knows its form.
   if (report.what == RankReport::What::Said) {
     std::string line = io.reads() ? "" : protocol::toLine(report.event);
@@ -83,7 +77,7 @@ void describe(base::JsonRecord& io, RankReport& report) {
   }
   if (io.reads() && report.what == RankReport::What::Readings && !io.has("readings", true))
     return io.fail("readings", "are missing");
-  io.optionalObject("readings", report.readings, base::kDescribed);
+  io.optional("readings", report.readings);
 }
 
 }  // namespace expc::engine::launch

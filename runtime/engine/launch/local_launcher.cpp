@@ -102,7 +102,7 @@ class LocalLauncher final : public Launcher {
       for (const Rank& rank : trial.ranks)
         for (const int fd : {int(rank.pipe), int(rank.process.channel)}) fds.push_back({fd, POLLIN, 0});
     const double left = std::clamp(until - clock_.boot(), 0.0, kLongestWait);
-    poll(fds.data(), fds.size(), static_cast<int>(left * 1000) + 1);
+    poll(fds.data(), fds.size(), int(left * 1000) + 1);
     if (const double now = clock_.boot(); monitor_.isDue(now)) monitor_.look(now);
     // Pipes come first, so that what a rank said is reported before how it ended.
     for (auto& [id, trial] : trials_)
@@ -184,9 +184,7 @@ class LocalLauncher final : public Launcher {
           server.path);
     }
     server.program = program;
-    auto process = WorkerServer::start(server.path, log_, environment_);
-    if (!process) return process.takeError();
-    server.process = std::move(*process);
+    if (auto error = WorkerServer::start(server.path, log_, environment_).moveInto(server.process)) return error;
     if (&server == &command_) waiting_.clear();  // waiting processes died with the former server
     server.started = true;
     server.death.clear();
@@ -204,9 +202,8 @@ class LocalLauncher final : public Launcher {
       if (!slot) continue;
       if (const llvm::json::Array* own = slot->getArray("cores"))
         for (const llvm::json::Value& core : *own)
-          if (const auto number = core.getAsInteger()) cores.push_back(static_cast<int>(*number));
-      if (slot->getString("device") == "cuda")
-        cards.push_back(static_cast<unsigned>(slot->getInteger("index").value_or(0)));
+          if (const auto number = core.getAsInteger()) cores.push_back(int(*number));
+      if (slot->getString("device") == "cuda") cards.push_back(unsigned(slot->getInteger("index").value_or(0)));
     }
     monitor_.begin(id, std::move(cores), cards, clock_.boot(), !request.spec.values.empty());
   }
@@ -300,8 +297,7 @@ class LocalLauncher final : public Launcher {
       last |= size == 0 || (size < 0 && errno != EAGAIN);
       if (size <= 0) break;
       total += size;
-      for (RankReport& report : rank.lines.add({piece, static_cast<size_t>(size)}))
-        add(id, rank.number, std::move(report));
+      for (RankReport& report : rank.lines.add({piece, size_t(size)})) add(id, rank.number, std::move(report));
     }
     if (!last) return;
     rank.pipe.close();

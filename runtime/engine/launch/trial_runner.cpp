@@ -158,13 +158,14 @@ void TrialRunner::endServices(double now) {
 }
 
 llvm::Expected<TrialEnd> TrialRunner::run(const TrialRequest& request,
-                                          std::function<void(const protocol::Event&)> progress) {
+                                          std::function<void(const protocol::Event&)> progress,
+                                          std::function<const TrialEnd*()> doomed) {
   std::optional<TrialEnd> over;
   const auto ended = [&](TrialEnd end) {
     over = std::move(end);
     return llvm::Error::success();
   };
-  if (auto error = start(request, {ended, std::move(progress)})) return error;
+  if (auto error = start(request, {ended, std::move(progress), /*over=*/nullptr, std::move(doomed)})) return error;
   while (!over)
     if (auto error = attend()) return error;
   // Heat-ups, preparations and rehearsals come through here; nothing can be measured beside such a process.

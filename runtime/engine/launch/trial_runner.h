@@ -46,9 +46,11 @@ class TrialRunner {
   /// Waits until something happened to a trial, and handles it. Errors are those of the environment: of the launcher,
   /// the tick or a callback; all trials are killed then. Whatever a worker does wrong is in TrialEnd.
   llvm::Error attend();
-  /// Runs one trial, with none beside it, from start to end. Also an error if a process of it does not die.
+  /// Runs one trial, with none beside it but its services, from start to end; `progress` and `doomed` as in TrialHooks.
+  /// Also an error if a process of it does not die.
   llvm::Expected<TrialEnd> run(const TrialRequest& request,
-                               std::function<void(const protocol::Event&)> progress = nullptr);
+                               std::function<void(const protocol::Event&)> progress = nullptr,
+                               std::function<const TrialEnd*()> doomed = nullptr);
 
  private:
   struct Trial {

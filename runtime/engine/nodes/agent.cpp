@@ -153,8 +153,8 @@ class Agent {
     if (const Value* trial = message.get("start")) return start(*trial, message.getInteger("trial").value_or(0));
     const auto killed = message.getInteger("kill"), stopped = message.getInteger("stop");
     for (const auto& [own, engines] : engines_number_) {
-      if (launcher_ && killed && engines == static_cast<uint64_t>(*killed)) launcher_->kill(own);
-      if (launcher_ && stopped && engines == static_cast<uint64_t>(*stopped)) launcher_->stop(own);
+      if (launcher_ && killed && engines == uint64_t(*killed)) launcher_->kill(own);
+      if (launcher_ && stopped && engines == uint64_t(*stopped)) launcher_->stop(own);
     }
     if (killed || stopped) return llvm::Error::success();
     return base::failure("the engine sent an unknown request: agent and engine must be of one build");
@@ -195,9 +195,7 @@ class Agent {
   llvm::Error begin(const Value& value) {
     auto task = base::readRecord<AgentTask>(value, "what the engine asks");
     if (!task) return task.takeError();
-    auto slots = machine::slots(machine_, task->devices);
-    if (!slots) return slots.takeError();
-    slots_ = std::move(*slots);
+    if (auto error = machine::slots(machine_, task->devices).moveInto(slots_)) return error;
     const auto say = [this](std::string text) { lines_.send(Object{{"say", std::move(text)}}); };
     std::vector<std::string> notes;
     auto leases = machine::DeviceLeases::take(slots_, task->locks, task->owner, notes);
@@ -206,9 +204,8 @@ class Agent {
     leases_ = std::move(*leases);
     // The engine's path of NVML need not exist here.
     if (!task->workers.nvml.empty()) task->workers.nvml = machine_.nvml_library;
-    auto launcher = launch::launcherHere(std::move(task->workers), say, clock_, task->lanes);
-    if (!launcher) return launcher.takeError();
-    launcher_ = std::move(*launcher);
+    if (auto error = launch::launcherHere(std::move(task->workers), say, clock_, task->lanes).moveInto(launcher_))
+      return error;
     lines_.send(Object{{"begun", true}});
     return llvm::Error::success();
   }
@@ -228,7 +225,7 @@ class Agent {
     if (!launcher_) return base::failure("the engine starts a trial before it describes the workers");
     auto own = launcher_->start(*request);
     if (!own) return own.takeError();
-    engines_number_[*own] = static_cast<uint64_t>(number);
+    engines_number_[*own] = uint64_t(number);
     return llvm::Error::success();
   }
 
@@ -320,30 +317,18 @@ std::vector<Object> Lines::receive(size_t longest) {
 }
 
 void describe(base::JsonRecord& io, Introduction& node) {
-  io.field("name", node.name);
-  io.field("address", node.address);
-  io.field("interface", node.interface);
-  io.object("machine", node.machine, base::kDescribed);
+  io.required(EXPC_NAMED(node, name, address, interface, machine));
 }
 
 void describe(base::JsonRecord& io, CopyTask& task) {
-  io.list("copies", task.copies, [](base::JsonRecord& one, inputs::ScratchCopy& copy) {
-    one.field("from", copy.from);
-    one.field("to", copy.to);
-    one.field("digest", copy.digest);
-  });
+  io.list("copies", task.copies,
+          [](base::JsonRecord& one, inputs::ScratchCopy& copy) { one.required(EXPC_NAMED(copy, from, to, digest)); });
 }
 
 void describe(base::JsonRecord& io, AgentTask& task) {
-  io.field("built_in", task.workers.built_in);
-  io.field("command", task.workers.command);
-  io.field("environment", task.workers.environment);
-  io.field("log", task.workers.log);
-  io.field("nvml", task.workers.nvml);
+  io.required(EXPC_NAMED(task.workers, built_in, command, environment, log, nvml));
   io.field("lanes", task.lanes, 1, launch::kMostRanks);
-  io.field("devices", task.devices);
-  io.field("locks", task.locks);
-  io.field("owner", task.owner);
+  io.required(EXPC_NAMED(task, devices, locks, owner));
 }
 
 void runAgent() {

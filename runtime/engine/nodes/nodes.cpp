@@ -93,7 +93,7 @@ class NodeLauncher final : public launch::Launcher {
     std::vector<pollfd> fds{{wake, POLLIN, 0}};
     for (const Node& node : nodes_.all()) fds.push_back({node.lines.fd(), POLLIN, 0});
     const double left = std::clamp(until - clock_.boot(), 0.0, launch::kLongestWait);
-    poll(fds.data(), fds.size(), static_cast<int>(left * 1000) + 1);
+    poll(fds.data(), fds.size(), int(left * 1000) + 1);
     for (unsigned node = 0; node < nodes_.all().size(); ++node) read(node);
     reportLost();
     return std::exchange(reports_, {});
@@ -274,9 +274,9 @@ llvm::Error Nodes::meet() {
   if (!met) return met.takeError();
   std::set<std::string> names;
   for (const auto& [node, said] : llvm::zip(nodes_, *met)) {
-    auto here = base::readRecord<Introduction>(said, fmt::format("what node {} is", node.name));
-    if (!here) return here.takeError();
-    static_cast<Introduction&>(node) = std::move(*here);
+    if (auto error = base::readRecord<Introduction>(said, fmt::format("what node {} is", node.name))
+                         .moveInto(static_cast<Introduction&>(node)))
+      return error;
     // Two agents on one host are two nodes, so the second is called NAME#2.
     const std::string name = node.name;
     for (unsigned number = 2; !names.insert(node.name).second; ++number) node.name = fmt::format("{}#{}", name, number);
