@@ -36,9 +36,6 @@ bool isForShell(const std::string& text) {
   return std::regex_search(std::regex_replace(text, plain, "x"), shell);
 }
 
-/// Returns a string literal of the language, which has the escapes of JSON.
-std::string literal(const std::string& text) { return base::canonicalJson(base::jsonText(text)); }
-
 /// The longest part of a command that names its workload.
 constexpr size_t kLongestName = 40;
 
@@ -125,7 +122,7 @@ class Bench {
     llvm::SmallVector<llvm::StringRef> parts;
     list.split(parts, ',');
     std::vector<std::string> values;
-    for (const llvm::StringRef part : parts) values.push_back(numbers ? part.str() : literal(part.str()));
+    for (const llvm::StringRef part : parts) values.push_back(numbers ? part.str() : base::jsonLiteral(part));
     if (std::set(values.begin(), values.end()).size() < values.size())
       return fmt::format("-P {}: a value is there twice", text);
     declared_ += fmt::format("param {} : {}\n", name.str(), type);
@@ -186,7 +183,7 @@ class Bench {
       check::replaceAll(word, "$", "$$");
       for (const auto& [name, values] : parameters_) check::replaceAll(word, "{" + name + "}", "${" + name + "}");
       if (!options_.prepare.empty()) check::replaceAll(word, "{prepared}", "${prepared}");
-      word = literal(word);
+      word = base::jsonLiteral(word);
     }
     return fmt::format("{} [{}]", head, fmt::join(words, ", "));
   }
@@ -222,7 +219,7 @@ class Bench {
         continue;
       const auto files =
           llvm::expectedToOptional(files::filesMatching(std::filesystem::current_path(), path, options_.results));
-      if (files && !files->empty()) inputs.insert(literal(path));
+      if (files && !files->empty()) inputs.insert(base::jsonLiteral(path));
     }
   }
 

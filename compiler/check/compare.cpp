@@ -453,9 +453,8 @@ struct Comparisons {
     for (unsigned i = 0; i < use.parameter_of.size(); ++i) {
       const int real = use.parameter_of[i], factor = study.factor_of[i];
       const auto read = parametersOf(condition);
-      if (real < 0 || factor < 0 || std::ranges::count(read, static_cast<unsigned>(real)) == 0) continue;
-      if (std::ranges::count(factors, static_cast<unsigned>(factor)) == 0)
-        factors.push_back(static_cast<unsigned>(factor));
+      if (real < 0 || factor < 0 || !llvm::is_contained(read, static_cast<unsigned>(real))) continue;
+      base::addOnce(factors, unsigned(factor));
     }
     // Many combinations would take long, for a warning.
     constexpr size_t kMost = 10'000;

@@ -14,6 +14,7 @@
 
 #include "compiler/lower/lower.h"
 #include "runtime/base/entry.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/plan/labels.h"
 
@@ -302,16 +303,13 @@ struct Outliner {
   /// followed by the comparisons inside it; or a derived metric's formula.
   std::string where(const check::Criterion& criterion) const {
     std::vector<std::string> texts;
-    const auto add = [&](std::string text) {
-      if (std::ranges::count(texts, text) == 0) texts.push_back(std::move(text));
-    };
     for (const check::Assertion& one : criterion.assertions) {
       for (auto compared = one.comparison; compared; compared = study.comparisons[*compared].inner)
         if (const check::Comparison& own = study.comparisons[*compared]; *compared >= study.implied)
-          add(own.text.starts_with(own.name) ? own.text : own.name + " = " + own.text);
+          base::addOnce(texts, own.text.starts_with(own.name) ? own.text : own.name + " = " + own.text);
       if (!one.metric || (one.comparison && *one.comparison >= study.implied)) continue;
       if (const plan::Metric metric = points::toPlan(study, study.metrics[*one.metric]); metric.derived)
-        add(metric.name + " = " + metric.text);
+        base::addOnce(texts, metric.name + " = " + metric.text);
     }
     return llvm::join(texts, "; ");
   }

@@ -145,7 +145,7 @@ void Prepared::line(expand::Levels point, std::string& out) {
   out = "{";
   // Members are written in the order of their names, as canonical JSON has them.
   auto text = [&](const char* name, const std::string& why) {
-    if (!why.empty()) out += fmt::format("\"{}\":{},", name, base::canonicalJson(base::jsonText(why)));
+    if (!why.empty()) out += fmt::format("\"{}\":{},", name, base::jsonLiteral(why));
   };
   const std::string& unavailable = machine->unavailable(point);
   text("expected_infeasible", machine->expectedInfeasible(point));
@@ -156,7 +156,7 @@ void Prepared::line(expand::Levels point, std::string& out) {
   out += ",\"point\":\"";
   out += writer->id(point);
   out += '"';
-  if (!unavailable.empty()) out += ",\"unavailable\":" + base::canonicalJson(base::jsonText(unavailable));
+  if (!unavailable.empty()) out += ",\"unavailable\":" + base::jsonLiteral(unavailable);
   out += '}';
 }
 

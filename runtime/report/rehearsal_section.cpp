@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/rehearsal/rehearsal.h"
@@ -120,9 +121,8 @@ std::string cardsText(const rehearsal::Study& study) {
   std::vector<std::string> texts;
   for (const rehearsal::Point& seen : study.points) {
     if (seen.outcome == rehearsal::Outcome::NotRehearsed) continue;
-    std::string text =
-        counted(seen.cards.count, "simulated GPU") + " of " + bytesText(static_cast<double>(seen.cards.memory));
-    if (std::ranges::count(texts, text) == 0) texts.push_back(std::move(text));
+    base::addOnce(
+        texts, counted(seen.cards.count, "simulated GPU") + " of " + bytesText(static_cast<double>(seen.cards.memory)));
   }
   return joined(texts, "; ");
 }

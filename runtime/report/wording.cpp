@@ -8,6 +8,7 @@
 #include <ranges>
 #include <set>
 
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
@@ -255,9 +256,7 @@ std::string measuredOnText(const plan::Plan& plan, const store::Results& results
     const std::string devices = sessionDevicesText(plan, session);
     if (devices.empty()) continue;
     // Hosts with the same devices share an entry, and a host with several sessions is named once.
-    std::vector<std::string>& hosts = kinds[devices];
-    std::string host = session.where.machine();
-    if (std::ranges::count(hosts, host) == 0) hosts.push_back(std::move(host));
+    base::addOnce(kinds[devices], session.where.machine());
   }
   return joined(textsOf(kinds, [](const auto& one) { return fewOf(one.second, kNamedHosts) + ": " + one.first; }),
                 "; ");
