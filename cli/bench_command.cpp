@@ -4,6 +4,7 @@
 // study and then passed to `run`.
 
 #include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/Program.h>
 #include <unistd.h>
 
@@ -148,7 +149,7 @@ class Bench {
         std::regex_replace(text.substr(from, kLongestName), std::regex("^[^A-Za-z0-9]+|[^A-Za-z0-9]+$"), "");
     name = std::regex_replace(name, std::regex("[^A-Za-z0-9]+"), "_");
     if (!parse::isName(name)) name.insert(0, "run_");
-    while (std::ranges::count(names_, name) > 0) name += "_" + std::to_string(names_.size() + 1);
+    while (llvm::is_contained(names_, name)) name += "_" + std::to_string(names_.size() + 1);
     return name;
   }
 

@@ -7,6 +7,7 @@
 #include "cli/command_line.h"
 
 #include <fcntl.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/Regex.h>
 
 #include <CLI/CLI.hpp>
@@ -559,7 +560,7 @@ std::string unknownOption(const CLI::App& app, const std::vector<std::string>& w
 
 /// Returns what `bench` has in place of an option of hyperfine; "" if the command line has none.
 std::string hyperfinesOption(const std::vector<std::string>& words) {
-  if (std::ranges::count(words, "bench") == 0) return "";
+  if (!llvm::is_contained(words, "bench")) return "";
   static constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
       {"-i", "an `exit` in the study that bench writes"},
       {"--ignore-failure", "an `exit` in the study that bench writes"},

@@ -4,6 +4,7 @@
 
 #include "compiler/check/assertion.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
@@ -423,7 +424,7 @@ struct AssertionChecker {
   /// Whether the judged metric is `published` itself or derived from it.
   bool publishes(unsigned published) const {
     if (published == *assertion.metric) return true;
-    return metric().derived && std::ranges::count(metricsOf(*metric().derived), published) > 0;
+    return metric().derived && llvm::is_contained(metricsOf(*metric().derived), published);
   }
 
   /// A bound in the subject's unit; nothing after a report. A plain number may be bounded by a share.

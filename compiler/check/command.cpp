@@ -4,6 +4,7 @@
 
 #include "runtime/plan/command.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Regex.h>
@@ -189,7 +190,7 @@ struct CommandChecker {
       compute(range, name);
     else if (const size_t dot = name.find('.'); dot != std::string::npos)
       address(range, name.substr(0, dot), name.substr(dot + 1));
-    else if (std::ranges::count(names, name) == 0)
+    else if (!llvm::is_contained(names, name))
       unknown = !diag::unknownName(context.emitter, range, "parameter", name,
                                    namesOf(workload.parameters, names, *place.lets));
   }
@@ -199,15 +200,15 @@ struct CommandChecker {
     std::vector<std::string> own;
     for (const ast::NamedUse& use : declaration.services) own.push_back(use.name.parts.back().name);
     // A service that is unknown or was refused has been reported.
-    if (std::ranges::count(own, of) == 0 && workload.lacks_service) return;
-    if (std::ranges::count(own, of) == 0 && diag::closest(of, own))
+    if (!llvm::is_contained(own, of) && workload.lacks_service) return;
+    if (!llvm::is_contained(own, of) && diag::closest(of, own))
       return void(diag::unknownName(context.emitter, range, "service", of, own));
-    if (std::ranges::count(own, of) == 0)
+    if (!llvm::is_contained(own, of))
       return context.emitter
           .build(range, errors::BadService, of, fmt::format("is not used by '{}'", declaration.name.name))
           .note({}, "write 'service {}' in the workload", of)
           .emit();
-    if (std::ranges::count(kOfService, part) == 0)
+    if (!llvm::is_contained(kOfService, part))
       return void(diag::unknownName(context.emitter, range, "part of a service's address", part, kOfService));
     const Workload* found = findService(workload, of);
     if (found && found->valid && !tellsPort(*found->command))

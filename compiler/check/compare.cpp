@@ -3,6 +3,8 @@
 // sense for its subject: ratios only of positive values, efficiency only over levels that count something. An
 // aggregate needs no baseline; its values have no level of the factors that it goes over.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 
 #include "compiler/check/checker.h"
@@ -487,7 +489,7 @@ struct Comparisons {
 
 diag::Refusal goneFactor(StudyScope& context, const Comparison& comparison, unsigned factor, source::Range range) {
   const Comparison* at = &comparison;
-  while (std::ranges::count(at->aggregated, factor) == 0) at = &context.study.comparisons[*at->inner];
+  while (!llvm::is_contained(at->aggregated, factor)) at = &context.study.comparisons[*at->inner];
   if (at->function == Function::OfProcess) {
     const Metric& metric = context.study.metrics[at->metric];
     const std::string file = metric.source ? metric.source->file : "";

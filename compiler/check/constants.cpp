@@ -1,6 +1,8 @@
 // Places where an expression must be constant (arguments, levels, defaults, bounds), the sets of levels that an
 // expression denotes, and small helpers for words and texts.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 
 #include "compiler/check/expression.h"
@@ -18,7 +20,7 @@ constexpr size_t kMaxLevels = 10000;
 
 bool Refinement::allows(const Value& value) const {
   // A set wins over a range. A range that cannot be computed exactly allows nothing.
-  if (!set.empty()) return std::ranges::count(set, value) > 0;
+  if (!set.empty()) return llvm::is_contained(set, value);
   const Rational* number = value.asNumber();
   if (!number || !lower) return true;
   return liesInRange(*number, *lower, upper ? &*upper : nullptr, step ? &*step : nullptr, geometric).value_or(false);

@@ -2,6 +2,7 @@
 // of validity. A study's design and the part of one in a preset are checked by the same code (DesignChecker);
 // whether the whole covers what is measured is checked at the end (checkDesignCovers).
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
@@ -43,7 +44,7 @@ const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"warmup", 0, 1'000'000'000, false}};
 /// The time limit of one trial. A duration, so it has no SettingRule.
 constexpr std::string_view kTimes[] = {"timeout", "takes"};
-bool isTime(std::string_view name) { return std::ranges::count(kTimes, name) > 0; }
+bool isTime(std::string_view name) { return llvm::is_contained(kTimes, name); }
 const std::vector<SettingRule> kQuality = {{"repeat", 1, 10'000, true}, {"epochs", 1, 1'000'000, true}};
 
 /// The type of a limit's value.

@@ -77,7 +77,7 @@ struct FactorChecker {
       unsigned parameter = static_cast<unsigned>(index);
       context.note(name, study.workload->parameters[parameter].range);
       // A parameter may vary in one factor only, and once in it.
-      const bool twice = std::ranges::count(factor.parameters, parameter) > 0;
+      const bool twice = llvm::is_contained(factor.parameters, parameter);
       if (twice || study.factor_of[index] >= 0) {
         source::Range first = twice ? names[0].range : study.factors[study.factor_of[index]].range;
         duplicateName(context.emitter, "factor", name, first);

@@ -2,6 +2,7 @@
 // reader (regex, json, csv, stdout, size, same), perhaps inside a reduction (median, last, …), and becomes a
 // plan::CommandMetric: a file, a place in it, and the factor to base units.
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
@@ -171,7 +172,7 @@ struct SourceChecker {
   bool group(source::Range range, plan::CommandMetric& made) {
     const std::vector<std::string> names = groupsOf(made.where);
     if (names.size() < 2 || wanted.expected || whole) return true;
-    if (std::ranges::count(names, wanted.name) == 0)
+    if (!llvm::is_contained(names, wanted.name))
       return refuse(context, range,
                     fmt::format("the pattern has the groups {}, and none for '{}'", diag::list(names), wanted.name));
     made.group = wanted.name;
@@ -269,7 +270,7 @@ struct SourceChecker {
         if (!context.expressions.selection(argument, reader.word, {&scope}, taken)) return false;
         continue;
       }
-      if (argument.name && std::ranges::count(reader.named, name) == 0)
+      if (argument.name && !llvm::is_contained(reader.named, name))
         return diag::unknownName(context.emitter, argument.name->range, "argument", name, reader.named);
       if (name == "unit") {
         if (!unit(*argument.value)) return false;
@@ -438,7 +439,7 @@ std::optional<plan::CommandMetric> checkInside(Context& context, ModuleScope& sc
   if (!number && !levels && type.kind != Type::Kind::String && type.kind != Type::Kind::Bool)
     return bad("must be a number, a text, a bool or an enum without fields");
   for (const Parameter& other : of.parameters)
-    if (other.when && std::ranges::count(parametersOf(*other.when), unsigned(&parameter - of.parameters.data())) > 0)
+    if (other.when && llvm::is_contained(parametersOf(*other.when), unsigned(&parameter - of.parameters.data())))
       return bad(fmt::format("decides in 'when' whether '{}' exists, which a process has once", other.name));
   if (!declaration.inside_source && !workload.outputs)
     return bad("does not say where rows name its levels: write 'inside from csv(\"out.csv\")', or 'outputs' for all");

@@ -2,6 +2,8 @@
 // each list in the order of the text, so that every later step sees one flat study. Statements keep their places, by
 // which diagnostics, hovers and names of a file find the part.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -94,8 +96,7 @@ struct Flattener {
     if (index < 0) return unknown(use.name, *where);
     const ast::PartDecl& part = where->ast->parts[index];
     context.expressions.note(name.range, part.name.range);
-    if (std::ranges::count(active, &part) > 0)
-      return context.emitter.emit(name.range, errors::LetCycle, "part", name.name);
+    if (llvm::is_contained(active, &part)) return context.emitter.emit(name.range, errors::LetCycle, "part", name.name);
     // Two parts may use a third one: its statements are taken once. Twice in one list is a slip.
     if (const auto [at, fresh] = used.try_emplace(&part, std::pair(&from, use.range)); !fresh) {
       if (at->second.first == &from) duplicateName(context.emitter, "use of", name, at->second.second);

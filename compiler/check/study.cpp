@@ -2,6 +2,8 @@
 // arguments, rules, metrics, controls, criteria and presets. Later parts refer to earlier ones: factors to
 // arguments, comparisons to factors, criteria to comparisons, the design to everything that is measured.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cassert>
 
@@ -266,7 +268,7 @@ void checkCriteria(StudyContext& context) {
 
 /// Appends a metric behind those that it reads, each once.
 void want(const Study& study, unsigned metric, std::vector<unsigned>& result) {
-  if (std::ranges::count(result, metric) > 0) return;
+  if (llvm::is_contained(result, metric)) return;
   if (study.metrics[metric].derived)
     for (unsigned read : metricsOf(*study.metrics[metric].derived)) want(study, read, result);
   result.push_back(metric);

@@ -4,6 +4,7 @@
 
 #include "compiler/expand/select.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
@@ -137,7 +138,7 @@ std::optional<check::Change> resolveOverride(const check::Program& program, cons
   // be.
   if (text.find('=') == std::string::npos)
     return emitter.refuse({}, BadOverride, text, "write NAME=VALUE, as in 'gpus=2' or 'design.timed.repeat=20'");
-  const bool known = std::ranges::count(program.overrides, text) > 0;
+  const bool known = llvm::is_contained(program.overrides, text);
   const auto constant = [&](const check::Constant& one) { return check::setsConstant(text, one.name); };
   // Values of constants were replaced when the study was checked.
   if (known && std::ranges::any_of(study.constants, constant)) {

@@ -263,7 +263,7 @@ struct Outliner {
     result.doc = declared.doc;
     result.where = where(declared);
     for (const check::Expected& one : study.expected)
-      if (result.expected.empty() && std::ranges::count(one.criteria, declared.name) > 0) result.expected = one.text;
+      if (result.expected.empty() && llvm::is_contained(one.criteria, declared.name)) result.expected = one.text;
     result.infeasible = declared.infeasible();
     result.confidence = declared.confidence;
     result.not_asked = of.cells == 0;

@@ -50,7 +50,7 @@ void noteConflict(diag::Builder& builder, const expand::Space& space, const std:
   // A factor that varies only under a condition may be what a rule is really about.
   std::set<unsigned> conditional;
   for (const expand::Space::Rule& rule : space.rules()) {
-    if (std::ranges::count(rules, rule.index) == 0) continue;
+    if (!llvm::is_contained(rules, rule.index)) continue;
     const check::Rule& declared = space.study().rules[rule.index];
     std::string because = declared.because.empty() ? "" : fmt::format(" (\"{}\")", declared.because);
     builder.note(declared.range, "this rule is {}{}", rules.size() == 1 ? "the cause" : "part of the conflict",
@@ -166,9 +166,7 @@ void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag
     const bool changed = selected.given_at[parameter].isValid();
     // A preset or `-D` reaches all workloads that have the parameter, so it is idle only if it is idle in each
     // of them.
-    const auto idle_in = [&](unsigned other) {
-      return std::ranges::count(survey.idle, std::pair(other, parameter)) > 0;
-    };
+    const auto idle_in = [&](unsigned other) { return llvm::is_contained(survey.idle, std::pair(other, parameter)); };
     bool everywhere = true;
     for (unsigned other = 0; other < study.uses.size(); ++other)
       everywhere &= study.uses[other].parameter_of[parameter] < 0 || idle_in(other);
