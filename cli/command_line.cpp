@@ -536,6 +536,7 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
 std::string unknownOption(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* at = &app;
   for (const std::string& word : words) {
+    if (word == "--") break;  // positionals alone follow
     if (!word.starts_with('-')) {
       for (const CLI::App* command : at->get_subcommands(nullptr))
         if (command->check_name(word)) at = command;
