@@ -282,25 +282,16 @@ void takeReference(StudyContext& context, ModuleScope& scope, size_t index, std:
 
 /// Whether the values of a row hold at a point: the row belongs to it.
 FormulaPtr belongs(const Study& study, const Published::Row& row, source::Range range) {
-  const auto make = [&](Formula::Op op, const Type& type, std::vector<FormulaPtr> operands, unsigned parameter = 0) {
-    return std::make_shared<const Formula>(Formula{.op = op,
-                                                   .parameter = parameter,
-                                                   .type = type,
-                                                   .range = range,
-                                                   .constant = {},
-                                                   .operands = std::move(operands)});
-  };
-  FormulaPtr all = constantOf(Value::boolean(true), Type::boolean(), range);
+  const auto boolean = [&](bool value) { return constantOf(Value::boolean(value), Type::boolean(), range); };
+  FormulaPtr all;
   for (const auto& [parameter, value] : row.parameters) {
     const Type& type = study.workload->parameters[parameter].type;
-    const FormulaPtr equal = make(Formula::Op::Equal, Type::boolean(),
-                                  {make(Formula::Op::Parameter, type, {}, parameter), constantOf(value, type, range)});
+    const auto own = std::make_shared<const Formula>(formulaOf(Formula::Op::Parameter, type, range, {}, parameter));
+    const FormulaPtr equal = combine(Formula::Op::Equal, own, constantOf(value, type, range));
     // A row belongs to no point at which one of its parameters is inactive.
-    const FormulaPtr active = make(Formula::Op::Coalesce, Type::boolean(),
-                                   {equal, constantOf(Value::boolean(false), Type::boolean(), range)});
-    all = make(Formula::Op::And, Type::boolean(), {all, active});
+    all = both(all, combine(Formula::Op::Coalesce, equal, boolean(false)));
   }
-  return all;
+  return all ? all : boolean(true);
 }
 
 /// Reads a reference of another file (`like paper.table2`), which belongs to the studies that name it.
@@ -372,8 +363,7 @@ std::optional<FormulaPtr> weightOf(StudyContext& context, const ast::Expr& expr)
   context.note(name, context.scope.ast->references[index].name.range);
   const auto rows = readReference(context, context.scope, static_cast<size_t>(index), name.name, true, &column);
   if (!rows) return FormulaPtr();
-  Formula choose{
-      .op = Formula::Op::Choose, .type = Type::number(), .range = expr.range, .constant = {}, .operands = {}};
+  Formula choose = formulaOf(Formula::Op::Choose, Type::number(), expr.range);
   for (const Published::Row& row : rows->rows)
     for (const auto& [metric, value] : row.metrics)
       if (metric == kWeight) {
@@ -381,8 +371,7 @@ std::optional<FormulaPtr> weightOf(StudyContext& context, const ast::Expr& expr)
         choose.operands.push_back(constantOf(Value::number(value), Type::number(), expr.range));
       }
   if (choose.operands.size() > 2 * kMostRows) {
-    context.emitter.build(expr.range, BadReference, name.name, fmt::format("has more than {} weights", kMostRows))
-        .emit();
+    context.emitter.emit(expr.range, BadReference, name.name, fmt::format("has more than {} weights", kMostRows));
     return FormulaPtr();
   }
   // A point without a row weighs 0, which is refused once the points are known.
