@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "compiler/check/named.h"
+#include "runtime/base/entry.h"
 
 namespace expc::check {
 namespace {
@@ -399,9 +400,8 @@ struct AssertionChecker {
     const int index = findNamed(study.references, wanted);
     if (index < 0) {
       // A reference that was refused, or does not fit this study, was reported.
-      const auto refused = context.declared_references.find(wanted);
-      if (refused != context.declared_references.end())
-        return context.expressions().note(declaration.like->parts.back().range, refused->second);
+      if (const auto* refused = base::entryOf(context.declared_references, wanted))
+        return context.expressions().note(declaration.like->parts.back().range, *refused);
       return void(diag::unknownName(emitter, declaration.like->range, "reference", wanted, namesOf(study.references)));
     }
     assertion.like = static_cast<unsigned>(index);

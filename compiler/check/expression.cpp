@@ -115,9 +115,9 @@ FormulaPtr Expressions::build(const ast::Expr& expr, const ExpressionScope& plac
 std::optional<Unit> Expressions::unit(std::string_view name, ModuleScope& scope, bool* refused) {
   return findUnit(name, [&](std::string_view part) -> std::optional<Unit> {
     const auto declared = [&](ModuleScope& where) -> std::optional<Unit> {
-      auto found = where.units.find(part);
-      if (found == where.units.end()) return std::nullopt;
-      const FormulaPtr one = let(found->second, {&where});
+      LetEntry* const found = base::entryOf(where.units, part);
+      if (!found) return std::nullopt;
+      const FormulaPtr one = let(*found, {&where});
       const auto* number = one->isConstant() ? std::get_if<Value::Number>(&one->constant.node) : nullptr;
       if (!number && refused) *refused = true;
       return number ? std::optional(Unit{number->dimension, number->value}) : std::nullopt;
@@ -520,10 +520,10 @@ void Expressions::lookUp(const ast::Expr& expr, const ExpressionScope& place) {
 }
 
 FormulaPtr Expressions::letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, const Site& at) {
-  const auto found = lets.find(word.name);
-  if (found == lets.end()) return nullptr;
-  note(word.range, found->second.declaration->name.range);
-  const FormulaPtr named = let(found->second, at.place);
+  LetEntry* const found = base::entryOf(lets, word.name);
+  if (!found) return nullptr;
+  note(word.range, found->declaration->name.range);
+  const FormulaPtr named = let(*found, at.place);
   return named->looks_up && !at.place.lookups ? misplacedLookup(word.name, at.range) : movedTo(named, at.range);
 }
 
@@ -532,8 +532,7 @@ FormulaPtr Expressions::let(LetEntry& entry, const ExpressionScope& place) {
   const ast::Identifier& word = entry.declaration->name;
   // It reads itself, directly or through others.
   if (entry.state == LetEntry::State::Active) {
-    const auto unit = place.module->units.find(word.name);
-    const bool is_unit = unit != place.module->units.end() && &unit->second == &entry;
+    const bool is_unit = base::entryOf(place.module->units, word.name) == &entry;
     return error(emitter_.refuse(word.range, errors::LetCycle, is_unit ? "unit" : "let", word.name));
   }
   if (tooDeep(word.range)) return error();

@@ -6,6 +6,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/base/entry.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/command.h"
 
@@ -32,8 +33,8 @@ const Workload* resolve(Context& context, ModuleScope& scope, const ast::Qualifi
   const ast::Identifier& last = name.parts.back();
   const ModuleScope* where = context.expressions.scopeOf(name, scope);
   if (!where) return nullptr;
-  const auto found = where->services.find(last.name);
-  if (found == where->services.end() || name.parts.size() > 2) {
+  const auto* found = base::entryOf(where->services, last.name);
+  if (!found || name.parts.size() > 2) {
     unknownName(context.emitter, "service", last, namesOf(where->services));
     return nullptr;
   }
