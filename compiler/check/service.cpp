@@ -38,8 +38,8 @@ const Workload* resolve(Context& context, ModuleScope& scope, const ast::Qualifi
     unknownName(context.emitter, "service", last, namesOf(where->services));
     return nullptr;
   }
-  context.expressions.note(last.range, found->second->range);
-  return found->second;
+  context.expressions.note(last.range, (*found)->range);
+  return *found;
 }
 
 /// The text of the only argument of `http("/health")` and the like; nothing after a report.
@@ -178,10 +178,17 @@ static constexpr OfService kServiceMetrics[] = {{"ready", Dimension::Time, &plan
                                                 {"host_memory_peak", Dimension::Bytes, &plan::Ready::memory},
                                                 {plan::kDeviceMemory, Dimension::Bytes, &plan::Ready::device_memory}};
 
-/// `ready` of `from ready`; without `from` the metric's name. Null: a service has no such metric.
-static const OfService* sourceOf(const ast::MetricDecl& declaration) {
+/// `ready` of `from ready`; nothing without `from`, or if something else than a word stands behind it.
+static std::optional<std::string> wordBehindFrom(const ast::MetricDecl& declaration) {
   const auto* word = declaration.source ? std::get_if<ast::NameExpr>(&declaration.source->node) : nullptr;
-  const std::string from = word ? joined(word->name) : declaration.source ? "" : declaration.name.name;
+  return word ? std::optional(joined(word->name)) : std::nullopt;
+}
+
+/// The metric of a service that a declaration means, by the word behind `from` or else by its own name. Null: a service
+/// has no such metric.
+static const OfService* sourceOf(const ast::MetricDecl& declaration) {
+  const std::optional<std::string> word = wordBehindFrom(declaration);
+  const std::string from = word ? *word : declaration.source ? "" : declaration.name.name;
   const auto* found = std::ranges::find(kServiceMetrics, from, &OfService::from);
   // Only `from` says `ready`: that word is a statement of its own.
   return found == std::end(kServiceMetrics) || (!word && found == kServiceMetrics) ? nullptr : found;
@@ -190,13 +197,10 @@ static const OfService* sourceOf(const ast::MetricDecl& declaration) {
 bool checkServiceMetric(Context& context, const ast::MetricDecl& declaration, const Metric& metric) {
   const OfService* source = sourceOf(declaration);
   if (source && metric.dimension == Dimension::of(source->base) && !metric.series && !declaration.optional) return true;
-  const auto* word = declaration.source ? std::get_if<ast::NameExpr>(&declaration.source->node) : nullptr;
-  if (word && !source) {
-    std::vector<std::string> words;
-    for (const OfService& one : kServiceMetrics) words.emplace_back(one.from);
-    return diag::unknownName(context.emitter, declaration.source->range, "metric of a service", joined(word->name),
-                             words);
-  }
+  if (const auto word = wordBehindFrom(declaration); word && !source)
+    return diag::unknownName(
+        context.emitter, declaration.source->range, "metric of a service", *word,
+        base::textsOf(kServiceMetrics, [](const OfService& one) { return std::string(one.from); }));
   return context.emitter.build(metric.range, MetricOfService, metric.name)
       .note({},
             "write 'metric {} : Time lower from ready', or 'cpu_time' (Time), 'host_memory_peak' or "
