@@ -434,9 +434,8 @@ struct AssertionChecker {
     const Value::Number& number = std::get<Value::Number>(value->node);
     if (number.dimension == dimension()) return number.value;
     if (dimension().isPlain() && number.dimension == Dimension::share()) return number.value;
-    auto name = [](const Dimension& unit) { return unit.isPlain() ? "a plain number" : "of type " + unit.typeName(); };
     auto builder = emitter.build(expr.range, errors::UnitMismatch, fmt::format("'{}'", subjectName()),
-                                 name(dimension()), what, name(number.dimension));
+                                 describe(Type::number(dimension())), what, describe(Type::number(number.dimension)));
     if (dimension() == Dimension::ratio()) builder.note({}, "a Ratio is written with 'x', as in 1.2x");
     if (dimension() == Dimension::share()) builder.note({}, "a Share is written with '%', as in 95%");
     if (!dimension().isPure() && number.dimension.isPlain())

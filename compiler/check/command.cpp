@@ -162,8 +162,7 @@ struct CommandChecker {
         const llvm::StringRef rest = llvm::StringRef(value).drop_front(at + 1);
         const llvm::StringRef name = rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
         const bool named = workload.findParameter(name.str()) >= 0;
-        auto error =
-            context.emitter.build(text.range, BadCommand, declaration.name.name, "has a '$' without a parameter");
+        auto error = bad(text.range, "has a '$' without a parameter");
         if (named)
           error.guess(parse::writtenRange(context.sources, text.range, at, at + 1 + name.size()),
                       fmt::format("${{{}}}", name.str()));

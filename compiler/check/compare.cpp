@@ -373,13 +373,11 @@ struct Comparisons {
   bool suitsComparison(source::Range range, const Factor& factor, const Comparison& comparison) {
     const Comparison& inner = study.comparisons[*comparison.inner];
     // Over its own factor the inner comparison has no value at its baseline.
-    for (const Comparison* at = &inner;; at = &study.comparisons[*at->inner]) {
+    for (const Comparison* at = &inner; at; at = study.comparison(at->inner))
       if (at->over == comparison.over)
         return emitter.build(range, ComparedTwice, at->name, factor.name)
             .note(at->range, "at its own baseline it has no value to compare with")
             .refuse();
-      if (!at->inner) break;
-    }
     bool positive = inner.values != Function::Difference && inner.values != Function::MaxGap;
     if (comparison.function == Function::Ratio && !positive)
       return emitter.build(range, RatioOfNonPositive, inner.name)

@@ -34,6 +34,9 @@ const std::vector<ast::ExprPtr>* membersOf(const ast::Expr& expr);
 /// The single word that an expression consists of, or null.
 const ast::Identifier* wordOf(const ast::Expr& expr);
 
+/// A type in words, for "…, not …": "a plain number", "of type Bytes".
+std::string describe(const Type& type);
+
 /// The parts of a name from `first` on, with dots between them.
 std::string joined(const ast::QualifiedName& name, size_t first = 0);
 

@@ -22,14 +22,13 @@ std::string_view kindName(Type::Kind kind) {
                                       : "a value";
 }
 
-/// A type in words, for "…, not …".
+}  // namespace
+
 std::string describe(const Type& type) {
   if (type.kind == Type::Kind::Bool) return "a condition";
   const bool plain = type.kind == Type::Kind::Number && type.dimension.isPlain();
   return plain ? "a plain number" : fmt::format("of type {}", type.name());
 }
-
-}  // namespace
 
 Op opOf(ast::BinaryOp op) {
   // In the order of ast::BinaryOp.

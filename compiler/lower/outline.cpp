@@ -324,8 +324,8 @@ struct Outliner {
   /// The number of levels of a factor at which an assertion has a value.
   size_t askableOf(const check::Assertion& assertion, unsigned factor) const {
     size_t askable = study.factors[factor].levels.size();
-    for (auto compared = assertion.comparison; compared; compared = study.comparisons[*compared].inner)
-      if (study.comparisons[*compared].over == factor) --askable;
+    for (const check::Comparison* at = study.comparison(assertion.comparison); at; at = study.comparison(at->inner))
+      if (at->over == factor) --askable;
     const auto selects = [&](const check::Pin& pin) { return pin.factor == factor; };
     return std::ranges::any_of(assertion.pins, selects) ? 1 : askable;
   }
