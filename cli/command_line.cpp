@@ -638,7 +638,7 @@ int commandLine(int argc, char** argv, const std::string& built) {
     behind.assign(dashes + 1, words.end());
     words.erase(dashes, words.end());
   }
-  std::transform(words.begin(), words.end(), words.begin(), withHome);
+  std::ranges::transform(words, words.begin(), withHome);
 
   const std::string version = "expc " + std::string(kVersion) + "\n" + built;
   // --version comes first: it needs none of the options below, and scripts call it often.

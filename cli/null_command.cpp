@@ -277,9 +277,8 @@ std::vector<std::string> remarksOf(const std::vector<nullgpu_record>& records, u
       if (of.refused == 0) continue;
       constexpr uint64_t kGiB = uint64_t{1} << 30;
       remarks.push_back(fmt::format(
-          "{}: card {} was out of memory: {} were held and {} more were asked for. That request needs a "
-          "card of at least "
-          "{}; `expc null {}x{}GiB` shows the peak beyond it.{}",
+          "{}: card {} was out of memory: {} were held and {} more were asked for. That request needs a card of at "
+          "least {}; `expc null {}x{}GiB` shows the peak beyond it.{}",
           nameOf(record), card, bytesText(of.held), bytesText(of.refused), bytesText(rehearsal::leastCard(of)), cards,
           2 * (rehearsal::leastCard(of) / kGiB + 1), ownersText(of)));
     }

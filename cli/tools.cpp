@@ -204,7 +204,7 @@ int newStudy(const NewOptions& options, const Console& console) {
   std::string text(*starterText(starter->second));
   if (options.from) {
     auto output = files::read(*options.from);
-    if (!output) return console.error(llvm::toString(output.takeError()));
+    if (!output) return console.error(output.takeError());
     auto made = starterFrom((*output)->getBuffer(), *options.from);
     if (!made)
       return console.error(
