@@ -29,8 +29,8 @@ static void noteImports(Context& context, const ModuleScope& scope) {
     const auto* bound = base::entryOf(scope.imports, load::boundName(import));
     if (!bound || !*bound) continue;
     const source::Range file{(*bound)->ast->file, 0, 0};
-    context.expressions.note(import.target_range, file);
-    if (import.alias) context.expressions.note(import.alias->range, file);
+    context.note(import.target_range, file);
+    if (import.alias) context.note(import.alias->range, file);
   }
 }
 

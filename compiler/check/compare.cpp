@@ -151,14 +151,14 @@ struct Comparisons {
     if (time && !named) comparison.shared = sharesWork(factor);
     // The text names the baseline even where the study leaves it to the factor.
     comparison.text = fmt::format("{} against {}", written(declaration, factor.name), level);
-    if (comparison.where) comparison.text += " where " + context.expressions().written(declaration.where->range);
+    if (comparison.where) comparison.text += " where " + context.written(declaration.where->range);
     study.comparisons.push_back(std::move(comparison));
   }
 
   /// The call and what it goes over, as written.
   std::string written(const ast::CompareDecl& declaration, std::string_view over) {
     if (declaration.stated) return declaration.name.name;
-    return fmt::format("{} over {}", context.expressions().written(declaration.call_range), over);
+    return fmt::format("{} over {}", context.written(declaration.call_range), over);
   }
 
   /// Whether what a comparison reads has a level of the factor; reports otherwise.
@@ -183,7 +183,7 @@ struct Comparisons {
   /// Checks the condition behind `where`; false after a report.
   bool where(const ast::CompareDecl& declaration, Comparison& comparison) {
     if (!declaration.where) return true;
-    comparison.where = context.expressions().condition(*declaration.where, context.place(), "the condition of 'where'");
+    comparison.where = context.condition(*declaration.where, "the condition of 'where'");
     return comparison.where != nullptr;
   }
 
@@ -209,7 +209,7 @@ struct Comparisons {
     std::vector<unsigned> gone;
     std::ranges::set_union(comparison.aggregated, comparison.gone, std::back_inserter(gone));
     comparison.gone = std::move(gone);
-    comparison.text = written(declaration, context.expressions().written(declaration.over_range));
+    comparison.text = written(declaration, context.written(declaration.over_range));
     study.comparisons.push_back(std::move(comparison));
   }
 
@@ -252,7 +252,7 @@ struct Comparisons {
           .refuse();
     }
     const auto published = weightOf(context, expr);
-    comparison.weight = published ? *published : context.expressions().build(expr, context.place());
+    comparison.weight = published ? *published : context.context.build(expr, context.place());
     if (!comparison.weight || comparison.weight->type.isError()) return false;
     if (comparison.weight->type.kind != Type::Kind::Number)
       return emitter.refuse(expr.range, errors::TypeMismatch, "a weight", "a number", comparison.weight->type.name());
@@ -274,7 +274,7 @@ struct Comparisons {
 
   /// The second argument as written: "strong", "weak", or something else.
   std::string scaling(const ast::CompareDecl& declaration) const {
-    return context.expressions().written(declaration.call.arguments[1].value->range);
+    return context.written(declaration.call.arguments[1].value->range);
   }
 
   /// Whether the call has one metric and for efficiency perhaps a kind of scaling; reports otherwise.
@@ -318,7 +318,7 @@ struct Comparisons {
       // A baseline that is declared but absent was refused, so its lack is no second mistake.
       const std::vector<ast::FactorDecl>& factors = context.declaration->factors;
       const ast::FactorDecl* declared = named(factors, factor.name);
-      if (declared && declared->baseline) return context.expressions().refuse();
+      if (declared && declared->baseline) return context.context.refuse();
       auto builder = emitter.build(declaration.over_range, CompareWithoutBaseline, comparison.name, factor.name);
       if (study.hasWorkloadFactor() && comparison.over == 0)
         builder.note({}, "name the level to compare with: 'against {}'", factor.levels.back().label);
@@ -436,7 +436,7 @@ struct Comparisons {
       context.emitter
           .build(how.range, ScalingMismatch, declaration.name.name, strong ? "strong" : "weak",
                  fmt::format("more '{}' {} the same work{}", factor.name, strong ? "do not share" : "share", *other))
-          .note(condition->range, "it is shared if '{}'", context.expressions().written(condition->range))
+          .note(condition->range, "it is shared if '{}'", context.written(condition->range))
           .emit();
       return;
     }

@@ -130,7 +130,7 @@ struct ReferenceReader {
         return errors::seriesValue(context.emitter, declared.name.range, study.metrics[column.metric]);
       if (!declareLet(context.emitter, "column", declared, values)) return false;
       if (declared.value) continue;
-      column.value = context.expressions().cell(declared.name.name, declared.name.range, false, place, column.type);
+      column.value = context.context.cell(declared.name.name, declared.name.range, false, place, column.type);
       if (column.value->type.isError()) return false;
       values[declared.name.name] = {&declared, LetEntry::State::Done, column.value};
     }
@@ -138,13 +138,13 @@ struct ReferenceReader {
       if (!columns[i].value && !compute(declaration.columns[i], place, columns[i])) return false;
     if (!weight) return true;
     columns.push_back({.type = Type::number(), .value = nullptr});
-    columns.back().value = context.expressions().cell(weight->name, weight->range, false, place, Type::number());
+    columns.back().value = context.context.cell(weight->name, weight->range, false, place, Type::number());
     return !columns.back().value->type.isError();
   }
 
   /// Builds a column's expression and checks its type.
   bool compute(const ast::LetDecl& declared, const ExpressionScope& place, Column& column) {
-    column.value = context.expressions().build(*declared.value, place, &column.type);
+    column.value = context.context.build(*declared.value, place, &column.type);
     const Type& type = column.value->type;
     if (type.isError()) return false;
     if (type.agreesWith(column.type)) return true;
@@ -298,7 +298,7 @@ FormulaPtr belongs(const Study& study, const Published::Row& row, source::Range 
 void importReference(StudyContext& context, const std::string& written, const ast::QualifiedName& name) {
   if (name.parts.size() != 2) return;
   context.declared_references.emplace(written, name.range);
-  ModuleScope* module = context.expressions().scopeOf(name, context.scopeAt(name.range));
+  ModuleScope* module = context.context.scopeOf(name, context.scopeAt(name.range));
   if (!module) return;
   const auto& declared = module->ast->references;
   const int index = findNamed(declared, name.parts[1].name);
@@ -309,28 +309,28 @@ void importReference(StudyContext& context, const std::string& written, const as
 
 }  // namespace
 
-FormulaPtr Expressions::column(const ast::CallExpr& call, const Site& at) {
+FormulaPtr Context::column(const ast::CallExpr& call, const Site& at) {
   const bool one = call.arguments.size() == 1 && !call.arguments[0].name;
   const ast::Expr* argument = call.arguments.empty() ? nullptr : call.arguments[0].value.get();
   auto* text = one ? std::get_if<ast::StringLiteral>(&argument->node) : nullptr;
   const ast::Identifier* word = one ? wordOf(*argument) : nullptr;
   if (!text && !word)
-    return error(emitter_.refuse(at.range, errors::WrongArguments, "column", "the name of one column",
-                                 argument ? written(argument->range) : "none"));
+    return error(emitter.refuse(at.range, errors::WrongArguments, "column", "the name of one column",
+                                argument ? written(argument->range) : "none"));
   // Cells are plain numbers unless another type is wanted: strings, levels and bools have no arithmetic.
   const bool number = !at.expected || at.expected->isError() || at.expected->kind == Type::Kind::Number;
   const Type type = number ? Type::number() : *at.expected;
   if (word) return cell(word->name, argument->range, false, at.place, type);
-  return cell(text->value, parse::writtenRange(sources_, argument->range, 0, text->value.size()), true, at.place, type);
+  return cell(text->value, parse::writtenRange(sources, argument->range, 0, text->value.size()), true, at.place, type);
 }
 
-FormulaPtr Expressions::cell(const std::string& column, source::Range range, bool in_quotes,
-                             const ExpressionScope& place, const Type& type) {
+FormulaPtr Context::cell(const std::string& column, source::Range range, bool in_quotes, const ExpressionScope& place,
+                         const Type& type) {
   const std::vector<std::string>& header = place.columns->header;
   const int index = findNamed(header, column);
   if (index < 0)
     return error(
-        diag::unknownName(emitter_, range, "column", column, [&] { return in_quotes ? header : quoted(header); }));
+        diag::unknownName(emitter, range, "column", column, [&] { return in_quotes ? header : quoted(header); }));
   // Each use becomes a parameter of the formula, with its own type.
   auto& cells = place.columns->cells;
   cells.push_back({static_cast<size_t>(index), type});
