@@ -181,7 +181,7 @@ struct Meaning {
   Object weights(const check::Comparison& aggregate) {
     points::IdSums sums;
     space.forEach([&](expand::Levels point) {
-      const double weight = points::weightAt(space, aggregate, point).value_or(0);
+      const double weight = points::Compared{space, aggregate, point}.weight().value_or(0);
       sums.add(writer.hash(point) ^ std::bit_cast<uint64_t>(weight));
       return true;
     });

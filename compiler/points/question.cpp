@@ -269,7 +269,7 @@ std::optional<double> PublishedValues::of(const check::Assertion& assertion, exp
     points.emplace_back(at.begin(), at.end());
     return std::to_string(points.size() - 1);
   };
-  const plan::TermPtr term = comparisonTerm(space_, study.comparisons[*assertion.comparison], point, name);
+  const plan::TermPtr term = Compared{space_, study.comparisons[*assertion.comparison], point}.term(name);
   const auto published = [&](const plan::MetricTerm& part) {
     return plan::Reading{
         of(static_cast<unsigned>(study.findMetric(part.metric)), points[std::stoul(part.place.point)])};
