@@ -4,6 +4,7 @@
 // study and then passed to `run`.
 
 #include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/Program.h>
 #include <unistd.h>
 
@@ -35,9 +36,6 @@ bool isForShell(const std::string& text) {
   static const std::regex plain(R"('[^'\\]+'|"[^"$`\\]+")"), shell(R"([|&;<>()$`*?[#~\n\\'"]|^[^ ]*=)");
   return std::regex_search(std::regex_replace(text, plain, "x"), shell);
 }
-
-/// Returns a string literal of the language, which has the escapes of JSON.
-std::string literal(const std::string& text) { return base::canonicalJson(base::jsonText(text)); }
 
 /// The longest part of a command that names its workload.
 constexpr size_t kLongestName = 40;
@@ -125,7 +123,7 @@ class Bench {
     llvm::SmallVector<llvm::StringRef> parts;
     list.split(parts, ',');
     std::vector<std::string> values;
-    for (const llvm::StringRef part : parts) values.push_back(numbers ? part.str() : literal(part.str()));
+    for (const llvm::StringRef part : parts) values.push_back(numbers ? part.str() : base::jsonLiteral(part));
     if (std::set(values.begin(), values.end()).size() < values.size())
       return fmt::format("-P {}: a value is there twice", text);
     declared_ += fmt::format("param {} : {}\n", name.str(), type);
@@ -151,7 +149,7 @@ class Bench {
         std::regex_replace(text.substr(from, kLongestName), std::regex("^[^A-Za-z0-9]+|[^A-Za-z0-9]+$"), "");
     name = std::regex_replace(name, std::regex("[^A-Za-z0-9]+"), "_");
     if (!parse::isName(name)) name.insert(0, "run_");
-    while (std::ranges::count(names_, name) > 0) name += "_" + std::to_string(names_.size() + 1);
+    while (llvm::is_contained(names_, name)) name += "_" + std::to_string(names_.size() + 1);
     return name;
   }
 
@@ -186,7 +184,7 @@ class Bench {
       check::replaceAll(word, "$", "$$");
       for (const auto& [name, values] : parameters_) check::replaceAll(word, "{" + name + "}", "${" + name + "}");
       if (!options_.prepare.empty()) check::replaceAll(word, "{prepared}", "${prepared}");
-      word = literal(word);
+      word = base::jsonLiteral(word);
     }
     return fmt::format("{} [{}]", head, fmt::join(words, ", "));
   }
@@ -222,7 +220,7 @@ class Bench {
         continue;
       const auto files =
           llvm::expectedToOptional(files::filesMatching(std::filesystem::current_path(), path, options_.results));
-      if (files && !files->empty()) inputs.insert(literal(path));
+      if (files && !files->empty()) inputs.insert(base::jsonLiteral(path));
     }
   }
 

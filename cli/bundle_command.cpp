@@ -95,9 +95,8 @@ std::string citation(const plan::Plan& plan, const std::vector<std::string>& aut
   std::string text = fmt::format(
       "cff-version: 1.2.0\nmessage: If you use these measurements, please cite them as below.\ntype: dataset\n"
       "title: {}\ndate-released: {}\nauthors:\n",
-      base::canonicalJson(base::jsonText(plan.doc.empty() ? plan.study : plan.study + ": " + plan.doc)), today());
-  for (const std::string& author : authors)
-    text += fmt::format("  - name: {}\n", base::canonicalJson(base::jsonText(author)));
+      base::jsonLiteral(plan.doc.empty() ? plan.study : plan.study + ": " + plan.doc), today());
+  for (const std::string& author : authors) text += fmt::format("  - name: {}\n", base::jsonLiteral(author));
   if (authors.empty()) text += "  - name: anonymous\n";
   return text;
 }

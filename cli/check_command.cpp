@@ -79,8 +79,8 @@ bool round(const Compilation& compilation, Texts& texts, std::vector<std::string
   const diag::FixSet set = diag::chooseFixes(diagnostics, [&](source::FileId file) {
     // Only files that are as they were when they were checked: text from elsewhere, such as the command line, cannot be
     // changed.
-    const auto at = texts.find(std::string(sources.name(file)));
-    return at != texts.end() && at->second.now == sources.text(file);
+    const auto* at = base::entryOf(texts, std::string(sources.name(file)));
+    return at && at->now == sources.text(file);
   });
   if (set.edits.empty()) return false;
   std::set<uint32_t> files;

@@ -7,6 +7,7 @@
 #include "cli/command_line.h"
 
 #include <fcntl.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/Regex.h>
 
 #include <CLI/CLI.hpp>
@@ -535,6 +536,7 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
 std::string unknownOption(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* at = &app;
   for (const std::string& word : words) {
+    if (word == "--") break;  // positionals alone follow
     if (!word.starts_with('-')) {
       for (const CLI::App* command : at->get_subcommands(nullptr))
         if (command->check_name(word)) at = command;
@@ -559,7 +561,7 @@ std::string unknownOption(const CLI::App& app, const std::vector<std::string>& w
 
 /// Returns what `bench` has in place of an option of hyperfine; "" if the command line has none.
 std::string hyperfinesOption(const std::vector<std::string>& words) {
-  if (std::ranges::count(words, "bench") == 0) return "";
+  if (!llvm::is_contained(words, "bench")) return "";
   static constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
       {"-i", "an `exit` in the study that bench writes"},
       {"--ignore-failure", "an `exit` in the study that bench writes"},
@@ -636,7 +638,7 @@ int commandLine(int argc, char** argv, const std::string& built) {
     behind.assign(dashes + 1, words.end());
     words.erase(dashes, words.end());
   }
-  std::transform(words.begin(), words.end(), words.begin(), withHome);
+  std::ranges::transform(words, words.begin(), withHome);
 
   const std::string version = "expc " + std::string(kVersion) + "\n" + built;
   // --version comes first: it needs none of the options below, and scripts call it often.

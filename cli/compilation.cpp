@@ -16,6 +16,7 @@
 #include "compiler/parse/parse.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
@@ -160,8 +161,7 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
   std::vector<diag::Kind> kinds;
   for (const diag::Severity severity : {diag::Severity::Error, diag::Severity::Warning})
     for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics)
-      if (diagnostic.severity == severity && std::ranges::count(kinds, diagnostic.kind) == 0)
-        kinds.push_back(diagnostic.kind);
+      if (diagnostic.severity == severity) base::addOnce(kinds, diagnostic.kind);
   for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics) {
     console.rendered(diag::renderText(compilation.sources, diagnostic, console.colourErr()));
     (diagnostic.severity == diag::Severity::Error ? errors : warnings)++;

@@ -16,6 +16,7 @@
 #include "cli/completion/scripts.h"
 #include "cli/subcommand.h"
 #include "compiler/editor/explain.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/printable.h"
 #include "stdlib/stdlib.h"
@@ -38,11 +39,6 @@ struct StudyWords {
   std::vector<Setting> settings;
 };
 
-/// Adds a name unless it is there: presets of several studies may share names.
-void addOnce(std::vector<std::string>& to, const std::string& name) {
-  if (std::ranges::count(to, name) == 0) to.push_back(name);
-}
-
 /// Returns the setting of that name, added if it is new; a factor that is also a parameter keeps its first meaning.
 StudyWords::Setting& setting(StudyWords& words, const std::string& name, const char* meaning) {
   for (StudyWords::Setting& entry : words.settings)
@@ -51,12 +47,12 @@ StudyWords::Setting& setting(StudyWords& words, const std::string& name, const c
   return words.settings.back();
 }
 
-/// Adds the names of a study that was checked.
+/// Adds the names of a study that was checked. Presets of several studies may share names.
 void addStudy(StudyWords& words, const check::Study& study) {
-  for (const check::Change& preset : study.presets) addOnce(words.presets, preset.name);
+  for (const check::Change& preset : study.presets) base::addOnce(words.presets, preset.name);
   for (const check::Factor& factor : study.factors) {
     StudyWords::Setting& entry = setting(words, factor.name, "levels of a factor");
-    for (const check::Level& level : factor.levels) addOnce(entry.values, level.label);
+    for (const check::Level& level : factor.levels) base::addOnce(entry.values, level.label);
   }
   for (const check::Constant& constant : study.constants) setting(words, constant.name, "a constant of the study");
   if (study.workload)
@@ -86,10 +82,12 @@ StudyWords studyWords(const std::string& path, const std::string& study) {
   for (const ast::StudyDecl& declared : program.modules.root().ast.studies) {
     words.studies.push_back(declared.name.name);
     if (study.empty() || study == declared.name.name)
-      for (const ast::PresetDecl& preset : declared.presets) addOnce(words.presets, preset.name.name);
+      for (const ast::PresetDecl& preset : declared.presets) base::addOnce(words.presets, preset.name.name);
   }
-  for (const ast::PresetDecl& preset : program.modules.root().ast.presets) addOnce(words.presets, preset.name.name);
-  for (const ast::SystemDecl& system : program.modules.root().ast.systems) addOnce(words.systems, system.name.name);
+  for (const ast::PresetDecl& preset : program.modules.root().ast.presets)
+    base::addOnce(words.presets, preset.name.name);
+  for (const ast::SystemDecl& system : program.modules.root().ast.systems)
+    base::addOnce(words.systems, system.name.name);
   for (const std::unique_ptr<check::Study>& entry : program.studies)
     if (study.empty() || study == entry->name) addStudy(words, *entry);
   return words;

@@ -3,6 +3,7 @@
 // is runtime/simulate. It also bounds the work, since the user waits in front of the terminal.
 
 #include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 
@@ -117,7 +118,7 @@ void assume(const ChosenPlan& one, simulate::Assumptions& assumptions, std::map<
       for (const plan::Cell& cell : criterion.cells)
         if (const std::string name = simulate::effectName(criterion, cell);
             !plan::isInfeasible(criterion, cell) &&
-            (std::ranges::count(expected.criteria, criterion.name) > 0 || name == criterion.name + "." + expected.name))
+            (llvm::is_contained(expected.criteria, criterion.name) || name == criterion.name + "." + expected.name))
           effects.try_emplace(name, expected.value);
     for (const std::string& metric : expected.metrics)
       if (noise && expected.noise) assumptions.noise.try_emplace(metric, *expected.noise);

@@ -126,11 +126,10 @@ std::optional<std::vector<Subject>> subjectsOf(const StudyOptions& options, cons
         found.insert({key, std::move(*subject)});
       }
       std::optional<MemoryCost>& memory = found[key].memory;
-      const auto longest = point.estimates.find(kMemory);
-      const auto usual = median.find(point.id);
-      if (longest == point.estimates.end() || usual == median.end()) continue;
-      if (!memory || longest->second > memory->longest)
-        memory = {labelOf(one.plan, point), longest->second, usual->second};
+      const auto* longest = base::entryOf(point.estimates, kMemory);
+      const auto* usual = base::entryOf(median, point.id);
+      if (!longest || !usual) continue;
+      if (!memory || *longest > memory->longest) memory = {labelOf(one.plan, point), *longest, *usual};
     }
   if (found.empty()) {
     console.error(fmt::format("{}: no point of it reads rows or images from files", options.file));

@@ -9,12 +9,12 @@
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "cli/compilation.h"
 #include "compiler/check/value/value.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/images/open.h"
@@ -187,9 +187,7 @@ class Files {
   }
 
   /// Adds a note once: rows of several templates may lie in one folder and fail for the same reason.
-  void note(std::string text) {
-    if (std::ranges::count(notes_, text) == 0) notes_.push_back(std::move(text));
-  }
+  void note(std::string text) { base::addOnce(notes_, std::move(text)); }
 
   std::string root_;
   /// Caches by the text of the arguments; StringMap keeps references valid while it grows.

@@ -21,6 +21,7 @@
 #include "cli/compilation.h"
 #include "nullgpu/core/counters_api.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
@@ -250,8 +251,7 @@ std::vector<std::string> habitsOf(const std::vector<nullgpu_record>& records) {
   for (size_t card = 0; card < NULLGPU_RECORD_CARDS; ++card) {
     std::vector<std::string> names;
     for (const nullgpu_record& record : records)
-      if (record.rank >= 0 && record.cards[card].peak > 0 && std::ranges::count(names, nameOf(record)) == 0)
-        names.push_back(nameOf(record));
+      if (record.rank >= 0 && record.cards[card].peak > 0) base::addOnce(names, nameOf(record));
     if (names.size() > 1)
       habits.push_back(
           fmt::format("card {}: {} all keep memory on it. A rank that should use another card misses "
@@ -277,9 +277,8 @@ std::vector<std::string> remarksOf(const std::vector<nullgpu_record>& records, u
       if (of.refused == 0) continue;
       constexpr uint64_t kGiB = uint64_t{1} << 30;
       remarks.push_back(fmt::format(
-          "{}: card {} was out of memory: {} were held and {} more were asked for. That request needs a "
-          "card of at least "
-          "{}; `expc null {}x{}GiB` shows the peak beyond it.{}",
+          "{}: card {} was out of memory: {} were held and {} more were asked for. That request needs a card of at "
+          "least {}; `expc null {}x{}GiB` shows the peak beyond it.{}",
           nameOf(record), card, bytesText(of.held), bytesText(of.refused), bytesText(rehearsal::leastCard(of)), cards,
           2 * (rehearsal::leastCard(of) / kGiB + 1), ownersText(of)));
     }

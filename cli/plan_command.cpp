@@ -367,7 +367,8 @@ bool showSummary(points::Prepared& prepared, const Console& console) {
   return console.print(report::planText(outline.head, extras));
 }
 
-/// Prints one study in the form that was asked for; false if standard output took no more.
+/// Prints one study in the form that was asked for. Returns false if standard output took no more, or if --can-run
+/// found that a run could not start.
 bool showStudy(points::Prepared& prepared, const PlanOptions& options, Compilation& compilation,
                const Console& console) {
   if (options.explain) return explainPoint(prepared, *options.explain, console, compilation.emitter);

@@ -3,13 +3,13 @@
 
 #include "cli/starter_from.h"
 
-#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/Regex.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 
@@ -44,7 +44,7 @@ std::vector<std::string> levelsIn(llvm::StringRef text, const Known& known) {
   for (; !known.key.empty() && pattern.match(text, &found); text = text.substr(found[0].end() - text.begin())) {
     std::string level = known.type == "string" ? fmt::format("\"{}\"", found[2].str()) : found[2].str();
     if (known.type == "Bytes") level += "B";
-    if (!llvm::is_contained(levels, level)) levels.push_back(std::move(level));
+    base::addOnce(levels, std::move(level));
   }
   return levels;
 }
@@ -64,7 +64,7 @@ std::optional<std::string> starterFrom(llvm::StringRef text, const std::string& 
   std::string study = fmt::format(
       "/// Put the program that writes {0} in place of `cat`, and its files into `inputs`. docs/readers.md has the "
       "columns.\nworkload job command [\"cat\", {0}] {{\n  inputs {0}\n  outputs {1}(stdout)\n",
-      base::canonicalJson(base::jsonText(file)), known->reader);
+      base::jsonLiteral(file), known->reader);
   if (!key.empty()) study += fmt::format("  param {} : {} inside\n", key, known->type.str());
   study += fmt::format("  metric {} : {}\n}}\n\nstudy starter {{\n  workload job\n", metric, known->traits.str());
   if (!key.empty()) study += fmt::format("  factor {} in {{ {} }}\n", key, llvm::join(levels, ", "));

@@ -2,6 +2,7 @@
 // Each prints what compiler/editor or the standard library holds; `new` writes one of the starters in cli/starters.
 
 #include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/Path.h>
 #include <unistd.h>
@@ -143,7 +144,7 @@ int doc(const DocOptions& options, const Console& console) {
     if (!page) return kError;
     if (options.workload) {
       const std::vector<std::string>& names = page->workloads;
-      if (std::ranges::count(names, *options.workload) == 0) {
+      if (!llvm::is_contained(names, *options.workload)) {
         const std::string all = names.empty() ? "none" : llvm::join(names, ", ");
         return console.error(fmt::format("{} has no workload '{}'; {}", page->title, *options.workload,
                                          diag::didYouMean(*options.workload, names, fmt::format("it has {}", all))));
@@ -203,7 +204,7 @@ int newStudy(const NewOptions& options, const Console& console) {
   std::string text(*starterText(starter->second));
   if (options.from) {
     auto output = files::read(*options.from);
-    if (!output) return console.error(llvm::toString(output.takeError()));
+    if (!output) return console.error(output.takeError());
     auto made = starterFrom((*output)->getBuffer(), *options.from);
     if (!made)
       return console.error(

@@ -4,11 +4,13 @@
 
 #include "compiler/check/assertion.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
 
 #include "compiler/check/named.h"
+#include "runtime/base/entry.h"
 
 namespace expc::check {
 namespace {
@@ -40,7 +42,7 @@ struct AssertionChecker {
 
   /// `others` are the assertions with a subject that were checked before; `named` is the criterion's name.
   std::optional<Assertion> run(const std::vector<Assertion>& others, source::Range named) {
-    assertion.text = context.expressions().written(declaration.range);
+    assertion.text = context.written(declaration.range);
     assertion.range = declaration.range;
     bound_at.assign(study.factors.size(), {});
     assertion.infeasible = declaration.infeasible;
@@ -52,7 +54,7 @@ struct AssertionChecker {
     if (!judged) {
       if (turned) return std::nullopt;
       for (const ast::ExprPtr* part : {&declaration.bound, &declaration.band_low, &declaration.band_high})
-        if (*part) context.expressions().lookUp(**part, context.place());
+        if (*part) context.context.lookUp(**part, context.place());
       return std::nullopt;
     }
     pinAsOthers(others);
@@ -101,7 +103,7 @@ struct AssertionChecker {
     if (const auto* index = other ? std::get_if<ast::IndexExpr>(&other->node) : nullptr) other = index->base.get();
     const ast::Identifier* word = other ? wordOf(*other) : nullptr;
     if (word && (study.findComparison(word->name) >= 0 || study.findMetric(word->name) >= 0)) {
-      const auto written = [&](source::Range range) { return context.expressions().written(range); };
+      const auto written = [&](source::Range range) { return context.written(range); };
       std::string sign(llvm::StringRef(written({expr.range.file, expr.range.end, other->range.begin})).trim());
       sign.front() = sign.front() == '<' ? '>' : sign.front() == '>' ? '<' : sign.front();
       turned = true;
@@ -168,7 +170,7 @@ struct AssertionChecker {
 
   /// Checks the number of `at least 3 of`, or its share.
   void least(const ast::Expr& expr, Quantifier& quantifier) {
-    const auto value = context.expressions().number(expr, context.place(), "the number behind 'at least'");
+    const auto value = context.number(expr, "the number behind 'at least'");
     if (!value) return;
     const Value::Number& number = std::get<Value::Number>(value->node);
     quantifier.share = number.dimension == Dimension::share();
@@ -276,7 +278,7 @@ struct AssertionChecker {
     ExpressionScope place = context.place();
     unsigned feasible = 0;
     place.feasible = &feasible;
-    quantifier.where = context.expressions().condition(*declared.where, place, "the condition of 'where'");
+    quantifier.where = context.context.condition(*declared.where, place, "the condition of 'where'");
     if (!quantifier.where) return;
     // A use elsewhere, as in `feasible or gpus > 1`, cannot be separated from the condition.
     if (feasible > feasibleParts(*declared.where))
@@ -342,7 +344,7 @@ struct AssertionChecker {
     if (!index) return "";
     const ast::CallArgument &begin = index->selectors.front(), &end = index->selectors.back();
     const source::Range first = begin.name ? begin.name->range : begin.value->range;
-    return context.expressions().written(source::join(first, end.value->range)) + ", ";
+    return context.written(source::join(first, end.value->range)) + ", ";
   }
 
   /// Looks for factors for which the criterion says nothing: neither quantified nor pinned. They stay open where rules
@@ -398,14 +400,13 @@ struct AssertionChecker {
     const int index = findNamed(study.references, wanted);
     if (index < 0) {
       // A reference that was refused, or does not fit this study, was reported.
-      const auto refused = context.declared_references.find(wanted);
-      if (refused != context.declared_references.end())
-        return context.expressions().note(declaration.like->parts.back().range, refused->second);
+      if (const auto* refused = base::entryOf(context.declared_references, wanted))
+        return context.context.note(declaration.like->parts.back().range, *refused);
       return void(diag::unknownName(emitter, declaration.like->range, "reference", wanted, namesOf(study.references)));
     }
     assertion.like = static_cast<unsigned>(index);
     const Published& published = study.references[*assertion.like];
-    context.expressions().note(declaration.like->parts.back().range, published.range);
+    context.context.note(declaration.like->parts.back().range, published.range);
     // Some row must publish the metric, or a part from which it is derived.
     const bool there = std::ranges::any_of(published.rows, [&](const Published::Row& row) {
       return std::ranges::any_of(row.metrics, [&](const auto& cell) { return publishes(cell.first); });
@@ -423,23 +424,22 @@ struct AssertionChecker {
   /// Whether the judged metric is `published` itself or derived from it.
   bool publishes(unsigned published) const {
     if (published == *assertion.metric) return true;
-    return metric().derived && std::ranges::count(metricsOf(*metric().derived), published) > 0;
+    return metric().derived && llvm::is_contained(metricsOf(*metric().derived), published);
   }
 
   /// A bound in the subject's unit; nothing after a report. A plain number may be bounded by a share.
   std::optional<Rational> limit(const ast::Expr& expr, std::string_view what) {
-    auto value = context.expressions().number(expr, context.place(), what);
+    auto value = context.number(expr, what);
     if (!value) return std::nullopt;
     const Value::Number& number = std::get<Value::Number>(value->node);
     if (number.dimension == dimension()) return number.value;
     if (dimension().isPlain() && number.dimension == Dimension::share()) return number.value;
-    auto name = [](const Dimension& unit) { return unit.isPlain() ? "a plain number" : "of type " + unit.typeName(); };
     auto builder = emitter.build(expr.range, errors::UnitMismatch, fmt::format("'{}'", subjectName()),
-                                 name(dimension()), what, name(number.dimension));
+                                 describe(Type::number(dimension())), what, describe(Type::number(number.dimension)));
     if (dimension() == Dimension::ratio()) builder.note({}, "a Ratio is written with 'x', as in 1.2x");
     if (dimension() == Dimension::share()) builder.note({}, "a Share is written with '%', as in 95%");
     if (!dimension().isPure() && number.dimension.isPlain())
-      builder.note({}, "write its unit, as in {}{}", context.expressions().written(expr.range), dimension().baseUnit());
+      builder.note({}, "write its unit, as in {}{}", context.written(expr.range), dimension().baseUnit());
     return builder.refuse();
   }
 
@@ -449,8 +449,8 @@ struct AssertionChecker {
     auto written = [&](const ast::Expr& expr) {
       const ast::Identifier* word = wordOf(expr);
       const bool replaceable = word && study.declaration && base::named(study.declaration->params, word->name);
-      const auto value = replaceable ? context.expressions().number(expr, context.place(), "the bound") : std::nullopt;
-      return value ? value->toString() : context.expressions().written(expr.range);
+      const auto value = replaceable ? context.number(expr, "the bound") : std::nullopt;
+      return value ? value->toString() : context.written(expr.range);
     };
     if (declaration.band_low && declaration.band_high) {
       auto low = limit(*declaration.band_low, "the band's beginning");
@@ -498,9 +498,9 @@ struct AssertionChecker {
                              fmt::format("write 'within {}'", band));
     const source::Range whole = source::join(declaration.band_low->range, declaration.give->range);
     // A comment between the ends would be lost.
-    if (context.expressions().written(whole).find("//") == std::string::npos) old.fix(whole, band);
+    if (context.written(whole).find("//") == std::string::npos) old.fix(whole, band);
     old.emit();
-    text += " give " + context.expressions().written(declaration.give->range);
+    text += " give " + context.written(declaration.give->range);
   }
 
   /// A multiple of an end of a band as it is written: of a literal in its own unit, of anything else as a product.
@@ -509,7 +509,7 @@ struct AssertionChecker {
     const auto number = literal ? Rational::parse(literal->digits) : std::nullopt;
     const auto product = number ? *number * factor : std::nullopt;
     if (product && product->toString().find('/') == std::string::npos) return product->toString() + literal->unit;
-    return fmt::format("({}) * {}", context.context.expressions.written(end.range), factor.toString());
+    return fmt::format("({}) * {}", context.context.written(end.range), factor.toString());
   }
 
   /// Whether the bound is one value, which no interval ever equals.
@@ -549,7 +549,7 @@ void reportSilent(diag::Emitter& emitter, const Study& study, const std::string&
 }
 
 std::optional<Rational> properShare(StudyScope& context, const ast::Expr& expr, std::string_view what) {
-  auto value = context.expressions().constant(expr, context.place(), Type::number(Dimension::share()), what);
+  auto value = context.constant(expr, Type::number(Dimension::share()), what);
   if (!value) return std::nullopt;
   if (value->asNumber()->sign() > 0 && *value->asNumber() < Rational(1)) return *value->asNumber();
   return context.emitter.refuse(expr.range, errors::OutOfRange, std::string(what), value->toString(),
@@ -605,7 +605,7 @@ void refuseEquality(Claiming& claiming, const ast::Assertion& declaration, const
             study.dimensionOf(assertion.comparison, assertion.metric) == Dimension::ratio()
                 ? "write a band: 'within 0.98x..1.02x'"
                 : fmt::format("write a band around {}: 'within LOW..HIGH'",
-                              claiming.context.expressions().written(declaration.bound->range)))
+                              claiming.context.written(declaration.bound->range)))
       .emit();
 }
 

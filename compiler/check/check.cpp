@@ -5,6 +5,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/base/entry.h"
 
 namespace expc::check {
 
@@ -25,11 +26,11 @@ static void openScopes(Program& program) {
 /// Notes that the words of an import mean the beginning of the imported file.
 static void noteImports(Context& context, const ModuleScope& scope) {
   for (const ast::Import& import : scope.ast->imports) {
-    const auto bound = scope.imports.find(load::boundName(import));
-    if (bound == scope.imports.end() || !bound->second) continue;
-    const source::Range file{bound->second->ast->file, 0, 0};
-    context.expressions.note(import.target_range, file);
-    if (import.alias) context.expressions.note(import.alias->range, file);
+    const auto* bound = base::entryOf(scope.imports, load::boundName(import));
+    if (!bound || !*bound) continue;
+    const source::Range file{(*bound)->ast->file, 0, 0};
+    context.note(import.target_range, file);
+    if (import.alias) context.note(import.alias->range, file);
   }
 }
 

@@ -20,19 +20,6 @@ EXPC_DIAGNOSTIC(BadService, "the service '{0}' {1}");
 
 }  // namespace errors
 
-/// The inputs for building formulas.
-struct Context {
-  source::SourceManager& sources;
-  diag::Emitter& emitter;
-  /// The index in which uses of names are noted; may be null.
-  Names* names = nullptr;
-  Expressions expressions{sources, emitter, names};
-
-  /// A count that grows whenever something cannot be used, whether it is reported here or was where it is
-  /// declared.
-  size_t problems() const { return emitter.errors() + expressions.refusals(); }
-};
-
 /// A program while it is being checked.
 struct Checking : Context {
   Program& program;
@@ -88,7 +75,16 @@ struct StudyScope {
 
   /// The context of an expression inside the study. `system`: it may read the machine.
   ExpressionScope place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }
-  Expressions& expressions() { return context.expressions; }
+  // What Context builds and finds, at this place.
+  FormulaPtr condition(const ast::Expr& expr, std::string_view what) { return context.condition(expr, place(), what); }
+  std::optional<Value> number(const ast::Expr& expr, std::string_view what) {
+    return context.number(expr, place(), what);
+  }
+  std::optional<Value> constant(const ast::Expr& expr, const Type& expected, std::string_view what,
+                                const std::optional<Refinement>& allowed = std::nullopt) {
+    return context.constant(expr, place(), expected, what, allowed);
+  }
+  std::string written(source::Range range) const { return context.written(range); }
   /// The scope of the file in which a text stands: that of a part, else the study's.
   ModuleScope& scopeAt(source::Range range) { return check::scopeAt(study, range, scope); }
   /// Fills `lets` from the declaration: its lets, and its parameters, whose values are checked.
@@ -96,7 +92,7 @@ struct StudyScope {
   /// The values of one level, in the order of the factor's parameters. `what` names it in messages.
   std::optional<std::vector<Value>> levelValues(const ast::Expr& expr, const Factor& factor, std::string_view what);
   /// The levels that a set, a range or a single value stands for.
-  std::optional<Expressions::Levels> levels(const ast::Expr& expr, const Factor& factor, std::string_view what);
+  std::optional<Context::Levels> levels(const ast::Expr& expr, const Factor& factor, std::string_view what);
   /// The index of the declared level with these values; `label` names them in a report.
   std::optional<unsigned> levelOf(const std::vector<Value>& values, const Factor& factor, source::Range range,
                                   const std::string& label);
@@ -112,11 +108,11 @@ struct StudyScope {
   /// the factor: it may be a part of a lockstep factor, and `expr` then has values of the part.
   std::optional<std::vector<unsigned>> levelsByPart(const ast::Identifier& name, const ast::Expr& expr, unsigned factor,
                                                     std::string_view what);
-  /// Expressions::refused for names of this study.
+  /// Context::refused for names of this study.
   bool refused(const ast::Identifier& word, std::initializer_list<SymbolKind> kinds) {
-    return expressions().refused(word, place(), kinds);
+    return context.refused(word, place(), kinds);
   }
-  void note(const ast::Identifier& word, source::Range declared) { expressions().note(word.range, declared); }
+  void note(const ast::Identifier& word, source::Range declared) { context.note(word.range, declared); }
   /// Reports that a metric or comparison is unknown, unless its declaration was refused.
   diag::Refusal unknownSubject(const ast::Identifier& name, std::string_view what);
   /// The index of a factor. The report says what the name is instead, if anything.
@@ -158,58 +154,70 @@ FormulaPtr both(FormulaPtr left, FormulaPtr right);
 /// A bound of a plan; `written` is the limit as it stands in the file.
 Bound boundOf(Relation relation, const Rational& limit, std::string_view written);
 
+/// A workload or service while it is being declared.
+struct WorkloadScope {
+  Checking& context;
+  ModuleScope& scope;
+  const ast::WorkloadDecl& declaration;
+  bool service;
+  Workload& workload;
+  NameMap<LetEntry> lets = {};
+  diag::Emitter& emitter = context.emitter;
+
+  /// The context of an expression inside it.
+  ExpressionScope place() {
+    ExpressionScope place{&scope, &workload.parameters, &lets};
+    place.workload = workload.range;
+    return place;
+  }
+};
+
 /// Checks a measured metric, of a command or a built-in workload.
 std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const ast::MetricDecl& declaration);
 /// Determines where a command's metric is read: by its own `from`, by that of `metric module.*` (`all`), or by
 /// `outputs`. None for a metric that the runtime observes from outside (wall time, memory). False after a report.
-bool checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload, const Workload& of,
-                       const ast::MetricDecl& declaration, Metric& metric, const ast::Expr* all = nullptr);
+/// `scope`: that of the file that declares the metric.
+bool checkMetricSource(WorkloadScope& of, ModuleScope& scope, const ast::MetricDecl& declaration, Metric& metric,
+                       const ast::Expr* all = nullptr);
 /// The metrics that a workload declares. One that is read `from wall`, which every command has, is derived from that
 /// metric, which is then among them.
 std::vector<ast::MetricDecl> withSeen(const ast::WorkloadDecl& workload);
 /// Determines where rows of a command's output name the levels of an inside parameter. Nothing after a report.
-std::optional<plan::CommandMetric> checkInside(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
-                                               const ast::ParamDecl& declaration, const Workload& of);
+std::optional<plan::CommandMetric> checkInside(WorkloadScope& of, const ast::ParamDecl& declaration);
 /// Marks a metric that stands in the rows of the workload's inside parameters; others are of the process.
 void takeRows(const Workload& of, Metric& metric);
 /// Checks a source of many metrics (`outputs`, `metric module.* from`) by itself, so that a mistake in it is reported
 /// once instead of for each metric.
-bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload, const Workload& of,
-                        const ast::Expr& source);
+bool checkOutputsClause(WorkloadScope& of, const ast::Expr& source);
 /// Checks one `expect` of a command.
-std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope& scope,
-                                                  const ast::WorkloadDecl& workload, const Workload& of,
-                                                  const ast::Expr& expr);
+std::optional<plan::Expectation> checkExpectation(WorkloadScope& of, const ast::Expr& expr);
 /// Checks the command of a workload; nothing if it has none. Every `${name}` must be one of its parameters or
-/// lets, or a value that the runtime fills in. `place`: the inside of the workload. `service`: it is one.
-std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
-                                    const ExpressionScope& place, bool service);
+/// lets, or a value that the runtime fills in.
+std::optional<Command> checkCommand(WorkloadScope& of);
 
 /// A time limit in seconds; nothing if there is none, or after a report.
 std::optional<double> checkTimeout(Context& context, ModuleScope& scope, const ast::ExprPtr& expr);
 
 // Services (service.cpp). What a service declares is brought into each workload that names it.
 
-/// The services that a workload names. Reports unknown and repeated names.
-std::vector<const Workload*> findServices(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration);
+/// Sets the services that a workload names. Reports unknown and repeated names.
+void findServices(WorkloadScope& of);
 /// The service of a workload that its arguments call `name`; null if there is none.
 const Workload* findService(const Workload& workload, std::string_view name);
 /// Adds the parameters of the workload's services, before its own.
-void bringParameters(Context& context, Workload& workload);
+void bringParameters(WorkloadScope& of);
 /// Joins a parameter that the workload declares itself with that of a service; false if no service has it. `brought`:
 /// names from services that are not joined yet.
-bool mergeOwn(Context& context, Parameter& own, std::set<std::string>& brought, Workload& workload);
+bool mergeOwn(WorkloadScope& of, Parameter& own, std::set<std::string>& brought);
 /// Sets the conditions of these parameters, by their indices now.
-void bringActivity(const ast::WorkloadDecl& declaration, Workload& workload);
-void bringMetricsAndRules(Context& context, Workload& workload);
+void bringActivity(WorkloadScope& of);
+void bringMetricsAndRules(WorkloadScope& of);
 /// Adds the commands of the workload's services to its own, with their inputs, preparation and computed arguments.
-void bringCommands(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
-                   const ExpressionScope& place, Command& command);
+void bringCommands(WorkloadScope& of, Command& command);
 /// Whether a metric is one that a service yields; reports any other.
-bool checkServiceMetric(Context& context, const ast::MetricDecl& declaration, const Metric& metric);
+bool checkServiceMetric(WorkloadScope& of, const ast::MetricDecl& declaration, const Metric& metric);
 /// Checks `ready`; nothing after a report.
-std::optional<plan::Ready> checkReady(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration,
-                                      const Workload& service);
+std::optional<plan::Ready> checkReady(WorkloadScope& of);
 /// Whether an argument of a service holds its port.
 bool tellsPort(const plan::Command& command);
 

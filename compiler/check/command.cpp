@@ -4,6 +4,7 @@
 
 #include "runtime/plan/command.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Regex.h>
@@ -57,12 +58,10 @@ std::vector<std::string> argumentTexts(const std::vector<CommandArgument>& argum
 
 /// Checks one command with its preparation, inputs, metrics and expectations.
 struct CommandChecker {
-  Context& context;
-  const ast::WorkloadDecl& declaration;
-  const Workload& workload;
-  const ExpressionScope& place;
-  const bool service;
-  ModuleScope& scope = *place.module;
+  WorkloadScope& of;
+  const ast::WorkloadDecl& declaration = of.declaration;
+  const Workload& workload = of.workload;
+  diag::Emitter& emitter = of.emitter;
   /// For each parameter whether some argument holds it.
   std::vector<bool> passed = std::vector<bool>(workload.parameters.size());
   /// Other names that may stand in arguments at the moment.
@@ -76,7 +75,7 @@ struct CommandChecker {
   Command command = {};
 
   Command run() {
-    if (!service)
+    if (!of.service)
       for (const Metric& metric : workload.metrics)
         if (metric.source) command.metrics.push_back(*metric.source);
     // The program is told what it declares itself; parameters of services are told these.
@@ -87,32 +86,32 @@ struct CommandChecker {
       names = {"prepared"};
       const std::vector<CommandArgument> arguments = program(*declaration.prepare);
       command.preparation =
-          plan::Preparation{argumentTexts(arguments), checkTimeout(context, scope, declaration.prepare->timeout)};
+          plan::Preparation{argumentTexts(arguments), checkTimeout(of.context, of.scope, declaration.prepare->timeout)};
     }
-    const std::vector<std::string>& own = service ? kOfService : kOfTrial;
+    const std::vector<std::string>& own = of.service ? kOfService : kOfTrial;
     names.insert(names.end(), own.begin(), own.end());
     // From here on values of a trial may stand in arguments.
     if (declaration.before) command.before = argumentTexts(program(*declaration.before));
     if (declaration.ranks) ranks(*declaration.ranks);
     command.exit_codes.assign(declaration.exit_codes.begin(), declaration.exit_codes.end());
-    const size_t before = context.emitter.errors();
+    const size_t before = emitter.errors();
     measured = true;
     command.written = program(*declaration.command);
-    command.timeout_seconds = checkTimeout(context, scope, declaration.command->timeout);
+    command.timeout_seconds = checkTimeout(of.context, of.scope, declaration.command->timeout);
     // All parameters are marked by now. After an error a misspelt name may be the one that seems unused.
     if (told_all)
       fillOptions(command.written);
-    else if (context.emitter.errors() == before)
+    else if (emitter.errors() == before)
       unused();
     command.arguments = argumentTexts(command.written);
     inputs();
-    if (service) return ready(), std::move(command);
-    bringCommands(context, declaration, workload, place, command);
+    if (of.service) return ready(), std::move(command);
+    bringCommands(of, command);
     for (const Parameter& parameter : workload.parameters)
       if (parameter.inside) command.inside.push_back(*parameter.inside);
     std::ranges::sort(command.inside, {}, &plan::CommandMetric::name);
     for (const ast::ExprPtr& expr : declaration.expectations)
-      if (auto expectation = checkExpectation(context, scope, declaration, workload, *expr)) {
+      if (auto expectation = checkExpectation(of, *expr)) {
         // The file that an output must equal is read, so a change of it makes results stale.
         if (expectation->read.from == plan::CommandMetric::From::Same)
           command.inputs.push_back(expectation->read.where);
@@ -123,7 +122,7 @@ struct CommandChecker {
 
   /// Starts the report of what is wrong with the command.
   diag::Builder bad(source::Range range, std::string_view why) {
-    return context.emitter.build(range, BadCommand, declaration.name.name, why);
+    return emitter.build(range, BadCommand, declaration.name.name, why);
   }
 
   /// Checks the arguments of one program and takes them over.
@@ -134,7 +133,7 @@ struct CommandChecker {
       for (const ast::Text& text : argument.texts) {
         checkTemplate(text);
         if (!argument.options && isShellWord(text.value) && !std::exchange(said, true))
-          context.emitter.build(text.range, ShellWord, text.value)
+          emitter.build(text.range, ShellWord, text.value)
               .note({},
                     "to use a shell, run one: [\"sh\", \"-c\", \"…\"], and list the files that it reads in 'inputs'")
               .emit();
@@ -161,14 +160,13 @@ struct CommandChecker {
         const llvm::StringRef rest = llvm::StringRef(value).drop_front(at + 1);
         const llvm::StringRef name = rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
         const bool named = workload.findParameter(name.str()) >= 0;
-        auto error =
-            context.emitter.build(text.range, BadCommand, declaration.name.name, "has a '$' without a parameter");
+        auto error = bad(text.range, "has a '$' without a parameter");
         if (named)
-          error.guess(parse::writtenRange(context.sources, text.range, at, at + 1 + name.size()),
+          error.guess(parse::writtenRange(of.context.sources, text.range, at, at + 1 + name.size()),
                       fmt::format("${{{}}}", name.str()));
         return error.note({}, "write '${{{}}}', or '$$' for a dollar sign", named ? name.str() : "gpus").emit();
       }
-      placeholder(parse::writtenRange(context.sources, text.range, at + 2, end), value.substr(at + 2, end - at - 2));
+      placeholder(parse::writtenRange(of.context.sources, text.range, at + 2, end), value.substr(at + 2, end - at - 2));
       at = end;
     }
   }
@@ -181,17 +179,16 @@ struct CommandChecker {
     if (inside >= 0 && workload.parameters[inside].inside) {
       passed[inside] = true;
       if (!measured)
-        errors::badInside(context.emitter, range, list.str(),
+        errors::badInside(emitter, range, list.str(),
                           "stands in 'prepare' or 'before', which run for all of its levels at once");
     } else if (int index = workload.findParameter(name); index >= 0)
       passed[index] = true;
-    else if (place.lets->contains(name))  // before the trial's own values, as a parameter of such a name is
+    else if (of.lets.contains(name))  // before the trial's own values, as a parameter of such a name is
       compute(range, name);
     else if (const size_t dot = name.find('.'); dot != std::string::npos)
       address(range, name.substr(0, dot), name.substr(dot + 1));
-    else if (std::ranges::count(names, name) == 0)
-      unknown = !diag::unknownName(context.emitter, range, "parameter", name,
-                                   namesOf(workload.parameters, names, *place.lets));
+    else if (!llvm::is_contained(names, name))
+      unknown = !diag::unknownName(emitter, range, "parameter", name, namesOf(workload.parameters, names, of.lets));
   }
 
   /// Checks `${vllm.port}`: the address of a service of the workload.
@@ -199,35 +196,34 @@ struct CommandChecker {
     std::vector<std::string> own;
     for (const ast::NamedUse& use : declaration.services) own.push_back(use.name.parts.back().name);
     // A service that is unknown or was refused has been reported.
-    if (std::ranges::count(own, of) == 0 && workload.lacks_service) return;
-    if (std::ranges::count(own, of) == 0 && diag::closest(of, own))
-      return void(diag::unknownName(context.emitter, range, "service", of, own));
-    if (std::ranges::count(own, of) == 0)
-      return context.emitter
-          .build(range, errors::BadService, of, fmt::format("is not used by '{}'", declaration.name.name))
+    if (!llvm::is_contained(own, of) && workload.lacks_service) return;
+    if (!llvm::is_contained(own, of) && diag::closest(of, own))
+      return void(diag::unknownName(emitter, range, "service", of, own));
+    if (!llvm::is_contained(own, of))
+      return emitter.build(range, errors::BadService, of, fmt::format("is not used by '{}'", declaration.name.name))
           .note({}, "write 'service {}' in the workload", of)
           .emit();
-    if (std::ranges::count(kOfService, part) == 0)
-      return void(diag::unknownName(context.emitter, range, "part of a service's address", part, kOfService));
+    if (!llvm::is_contained(kOfService, part))
+      return void(diag::unknownName(emitter, range, "part of a service's address", part, kOfService));
     const Workload* found = findService(workload, of);
     if (found && found->valid && !tellsPort(*found->command))
-      context.emitter.build(range, errors::BadService, of, "is not told its port")
+      emitter.build(range, errors::BadService, of, "is not told its port")
           .note(found->range, "write '${{port}}' among its arguments")
           .emit();
   }
 
   /// Checks `ready` of a service.
   void ready() {
-    command.ready = checkReady(context, scope, declaration, workload);
+    command.ready = checkReady(of);
     const bool asked =
         command.ready && (command.ready->by == plan::Ready::By::Http || command.ready->by == plan::Ready::By::Tcp);
     if (asked && !unknown && !tellsPort(command))
-      context.emitter.build(declaration.ready->range, errors::BadService, declaration.name.name, "is not told its port")
+      emitter.build(declaration.ready->range, errors::BadService, declaration.name.name, "is not told its port")
           .note(declaration.command->range, "write '${{port}}' among its arguments")
           .emit();
     for (const std::string& name : kOfService)
       if (const int index = workload.findParameter(name); index >= 0)
-        context.emitter
+        emitter
             .build(workload.parameters[index].range, errors::BadService, declaration.name.name,
                    fmt::format("has a parameter '{0}', and '${{{0}}}' is its own {0}", name))
             .note({}, "give the parameter another name")
@@ -241,10 +237,10 @@ struct CommandChecker {
     if (name == "gpus" || name == "nodes")
       return bad(range, fmt::format("computes '{}', which only a parameter can set", name)).emit();
     const ast::Expr written{range, ast::NameExpr{{{{name, range}}, range}}};
-    const FormulaPtr value = context.expressions.build(written, place);
+    const FormulaPtr value = of.context.build(written, of.place());
     for (const unsigned read : parametersOf(*value))
       if (workload.parameters[read].inside)
-        return errors::badInside(context.emitter, range, workload.parameters[read].name,
+        return errors::badInside(emitter, range, workload.parameters[read].name,
                                  fmt::format("has no single value where '{}' is computed for the command", name));
     if (!value->type.isError()) command.computed.push_back({name, value, combine(Formula::Op::Equal, value, value)});
   }
@@ -301,7 +297,7 @@ struct CommandChecker {
       if (read[i] || name == "gpus" || name == "nodes" ||
           declaration.params[findNamed(declaration.params, name)].inside)
         continue;
-      context.emitter.build(workload.parameters[i].range, UnusedParameter, name)
+      emitter.build(workload.parameters[i].range, UnusedParameter, name)
           .note(declaration.command->range,
                 "write '${{{}}}' in an argument, or 'options' for all parameters; otherwise the value has no effect",
                 name)
@@ -324,7 +320,7 @@ struct CommandChecker {
     const auto add = [&](const std::vector<ast::Text>& from, std::vector<std::string>& to) {
       for (const ast::Text& input : from) {
         if (input.value.empty()) bad(input.range, "has an input without a path").emit();
-        to.push_back(load::relativeTo(scope.file->directory, input.value));
+        to.push_back(load::relativeTo(of.scope.file->directory, input.value));
       }
     };
     add(declaration.inputs, command.inputs);
@@ -333,10 +329,10 @@ struct CommandChecker {
 };
 
 /// Reports clauses of commands in a workload that has no command.
-void refuseClauses(Context& context, const ast::WorkloadDecl& declaration) {
+void refuseClauses(WorkloadScope& of) {
+  const ast::WorkloadDecl& declaration = of.declaration;
   const auto refuse = [&](source::Range range, std::string_view clause) {
-    context.emitter
-        .build(range, BadCommand, declaration.name.name, fmt::format("is missing, so '{}' has no effect", clause))
+    of.emitter.build(range, BadCommand, declaration.name.name, fmt::format("is missing, so '{}' has no effect", clause))
         .note({}, "write 'workload {} command [\"./program\", options] {{ … }}'", declaration.name.name)
         .emit();
   };
@@ -356,21 +352,18 @@ void refuseClauses(Context& context, const ast::WorkloadDecl& declaration) {
 std::optional<double> checkTimeout(Context& context, ModuleScope& scope, const ast::ExprPtr& expr) {
   if (!expr) return std::nullopt;
   const Type time = Type::number(Dimension::of(Dimension::Time));
-  auto value = context.expressions.constant(*expr, {&scope}, time, "'timeout'");
-  const bool good = value && context.expressions.positive(*value, expr->range, "'timeout'");
+  auto value = context.constant(*expr, {&scope}, time, "'timeout'");
+  const bool good = value && context.positive(*value, expr->range, "'timeout'");
   return good ? std::optional(value->asNumber()->toDouble()) : std::nullopt;
 }
 
-std::optional<Command> checkCommand(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
-                                    const ExpressionScope& place, bool service) {
-  if (!declaration.command) {
-    if (service)
-      context.emitter.emit(declaration.name.range, errors::BadService, declaration.name.name, "has no 'command'");
-    else
-      refuseClauses(context, declaration);
-    return std::nullopt;
-  }
-  return CommandChecker{context, declaration, workload, place, service}.run();
+std::optional<Command> checkCommand(WorkloadScope& of) {
+  if (of.declaration.command) return CommandChecker{of}.run();
+  if (of.service)
+    of.emitter.emit(of.declaration.name.range, errors::BadService, of.declaration.name.name, "has no 'command'");
+  else
+    refuseClauses(of);
+  return std::nullopt;
 }
 
 bool isToldOf(const Workload& workload, const std::string& parameter) {

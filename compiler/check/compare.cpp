@@ -3,6 +3,8 @@
 // sense for its subject: ratios only of positive values, efficiency only over levels that count something. An
 // aggregate needs no baseline; its values have no level of the factors that it goes over.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 
 #include "compiler/check/checker.h"
@@ -149,14 +151,14 @@ struct Comparisons {
     if (time && !named) comparison.shared = sharesWork(factor);
     // The text names the baseline even where the study leaves it to the factor.
     comparison.text = fmt::format("{} against {}", written(declaration, factor.name), level);
-    if (comparison.where) comparison.text += " where " + context.expressions().written(declaration.where->range);
+    if (comparison.where) comparison.text += " where " + context.written(declaration.where->range);
     study.comparisons.push_back(std::move(comparison));
   }
 
   /// The call and what it goes over, as written.
   std::string written(const ast::CompareDecl& declaration, std::string_view over) {
     if (declaration.stated) return declaration.name.name;
-    return fmt::format("{} over {}", context.expressions().written(declaration.call_range), over);
+    return fmt::format("{} over {}", context.written(declaration.call_range), over);
   }
 
   /// Whether what a comparison reads has a level of the factor; reports otherwise.
@@ -181,7 +183,7 @@ struct Comparisons {
   /// Checks the condition behind `where`; false after a report.
   bool where(const ast::CompareDecl& declaration, Comparison& comparison) {
     if (!declaration.where) return true;
-    comparison.where = context.expressions().condition(*declaration.where, context.place(), "the condition of 'where'");
+    comparison.where = context.condition(*declaration.where, "the condition of 'where'");
     return comparison.where != nullptr;
   }
 
@@ -207,7 +209,7 @@ struct Comparisons {
     std::vector<unsigned> gone;
     std::ranges::set_union(comparison.aggregated, comparison.gone, std::back_inserter(gone));
     comparison.gone = std::move(gone);
-    comparison.text = written(declaration, context.expressions().written(declaration.over_range));
+    comparison.text = written(declaration, context.written(declaration.over_range));
     study.comparisons.push_back(std::move(comparison));
   }
 
@@ -250,7 +252,7 @@ struct Comparisons {
           .refuse();
     }
     const auto published = weightOf(context, expr);
-    comparison.weight = published ? *published : context.expressions().build(expr, context.place());
+    comparison.weight = published ? *published : context.context.build(expr, context.place());
     if (!comparison.weight || comparison.weight->type.isError()) return false;
     if (comparison.weight->type.kind != Type::Kind::Number)
       return emitter.refuse(expr.range, errors::TypeMismatch, "a weight", "a number", comparison.weight->type.name());
@@ -272,7 +274,7 @@ struct Comparisons {
 
   /// The second argument as written: "strong", "weak", or something else.
   std::string scaling(const ast::CompareDecl& declaration) const {
-    return context.expressions().written(declaration.call.arguments[1].value->range);
+    return context.written(declaration.call.arguments[1].value->range);
   }
 
   /// Whether the call has one metric and for efficiency perhaps a kind of scaling; reports otherwise.
@@ -316,7 +318,7 @@ struct Comparisons {
       // A baseline that is declared but absent was refused, so its lack is no second mistake.
       const std::vector<ast::FactorDecl>& factors = context.declaration->factors;
       const ast::FactorDecl* declared = named(factors, factor.name);
-      if (declared && declared->baseline) return context.expressions().refuse();
+      if (declared && declared->baseline) return context.context.refuse();
       auto builder = emitter.build(declaration.over_range, CompareWithoutBaseline, comparison.name, factor.name);
       if (study.hasWorkloadFactor() && comparison.over == 0)
         builder.note({}, "name the level to compare with: 'against {}'", factor.levels.back().label);
@@ -371,13 +373,11 @@ struct Comparisons {
   bool suitsComparison(source::Range range, const Factor& factor, const Comparison& comparison) {
     const Comparison& inner = study.comparisons[*comparison.inner];
     // Over its own factor the inner comparison has no value at its baseline.
-    for (const Comparison* at = &inner;; at = &study.comparisons[*at->inner]) {
+    for (const Comparison* at = &inner; at; at = study.comparison(at->inner))
       if (at->over == comparison.over)
         return emitter.build(range, ComparedTwice, at->name, factor.name)
             .note(at->range, "at its own baseline it has no value to compare with")
             .refuse();
-      if (!at->inner) break;
-    }
     bool positive = inner.values != Function::Difference && inner.values != Function::MaxGap;
     if (comparison.function == Function::Ratio && !positive)
       return emitter.build(range, RatioOfNonPositive, inner.name)
@@ -436,7 +436,7 @@ struct Comparisons {
       context.emitter
           .build(how.range, ScalingMismatch, declaration.name.name, strong ? "strong" : "weak",
                  fmt::format("more '{}' {} the same work{}", factor.name, strong ? "do not share" : "share", *other))
-          .note(condition->range, "it is shared if '{}'", context.expressions().written(condition->range))
+          .note(condition->range, "it is shared if '{}'", context.written(condition->range))
           .emit();
       return;
     }
@@ -453,9 +453,8 @@ struct Comparisons {
     for (unsigned i = 0; i < use.parameter_of.size(); ++i) {
       const int real = use.parameter_of[i], factor = study.factor_of[i];
       const auto read = parametersOf(condition);
-      if (real < 0 || factor < 0 || std::ranges::count(read, static_cast<unsigned>(real)) == 0) continue;
-      if (std::ranges::count(factors, static_cast<unsigned>(factor)) == 0)
-        factors.push_back(static_cast<unsigned>(factor));
+      if (real < 0 || factor < 0 || !llvm::is_contained(read, static_cast<unsigned>(real))) continue;
+      base::addOnce(factors, unsigned(factor));
     }
     // Many combinations would take long, for a warning.
     constexpr size_t kMost = 10'000;
@@ -488,7 +487,7 @@ struct Comparisons {
 
 diag::Refusal goneFactor(StudyScope& context, const Comparison& comparison, unsigned factor, source::Range range) {
   const Comparison* at = &comparison;
-  while (std::ranges::count(at->aggregated, factor) == 0) at = &context.study.comparisons[*at->inner];
+  while (!llvm::is_contained(at->aggregated, factor)) at = &context.study.comparisons[*at->inner];
   if (at->function == Function::OfProcess) {
     const Metric& metric = context.study.metrics[at->metric];
     const std::string file = metric.source ? metric.source->file : "";

@@ -1,6 +1,8 @@
 // Places where an expression must be constant (arguments, levels, defaults, bounds), the sets of levels that an
 // expression denotes, and small helpers for words and texts.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 
 #include "compiler/check/expression.h"
@@ -18,38 +20,38 @@ constexpr size_t kMaxLevels = 10000;
 
 bool Refinement::allows(const Value& value) const {
   // A set wins over a range. A range that cannot be computed exactly allows nothing.
-  if (!set.empty()) return std::ranges::count(set, value) > 0;
+  if (!set.empty()) return llvm::is_contained(set, value);
   const Rational* number = value.asNumber();
   if (!number || !lower) return true;
   return liesInRange(*number, *lower, upper ? &*upper : nullptr, step ? &*step : nullptr, geometric).value_or(false);
 }
 
-bool Expressions::allows(const Value& value, source::Range range, const Type& type,
-                         const std::optional<Refinement>& refinement, std::string_view what) {
+bool Context::allows(const Value& value, source::Range range, const Type& type,
+                     const std::optional<Refinement>& refinement, std::string_view what) {
   const Rational* number = value.asNumber();
   if (type.kind == Type::Kind::Number && type.whole && number && !number->isInteger())
-    return emitter_.refuse(range, errors::TypeMismatch, what, "a whole number", number->toString());
+    return emitter.refuse(range, errors::TypeMismatch, what, "a whole number", number->toString());
   if (!refinement || refinement->allows(value)) return true;
-  return emitter_.build(range, errors::OutOfRange, what, value.toString(), "in " + refinement->text)
+  return emitter.build(range, errors::OutOfRange, what, value.toString(), "in " + refinement->text)
       .note(refinement->range, "the allowed values are declared here")
       .refuse();
 }
 
-bool Expressions::positive(const Value& value, source::Range range, std::string_view what) {
+bool Context::positive(const Value& value, source::Range range, std::string_view what) {
   const auto* number = std::get_if<Value::Number>(&value.node);
   if (!number || number->value.sign() > 0) return true;
   const std::string least = Value::number(0, number->dimension).toString();
-  return emitter_.refuse(range, errors::OutOfRange, what, value.toString(), "above " + least);
+  return emitter.refuse(range, errors::OutOfRange, what, value.toString(), "above " + least);
 }
 
-FormulaPtr Expressions::asNumber(FormulaPtr formula, const Type& wanted) {
+FormulaPtr Context::asNumber(FormulaPtr formula, const Type& wanted) {
   // Convert constants only: a computed share keeps its type, so that mixing it with numbers is reported.
   const bool share = formula->isConstant() && formula->type.dimension == Dimension::share();
   if (!share || wanted.kind != Type::Kind::Number || wanted.whole || !wanted.dimension.isPlain()) return formula;
   return constantOf(Value::number(*formula->constant.asNumber()), Type::number(), formula->range);
 }
 
-bool Expressions::fits(const Formula& formula, const Type& type, std::string_view what) {
+bool Context::fits(const Formula& formula, const Type& type, std::string_view what) {
   if (!formula.type.agreesWith(type)) {
     mismatch(formula.range, what, type, formula.type);
     return false;
@@ -58,28 +60,29 @@ bool Expressions::fits(const Formula& formula, const Type& type, std::string_vie
   return !formula.isConstant() || allows(formula.constant, formula.range, type, std::nullopt, what);
 }
 
-std::optional<Value> Expressions::valueOf(const Formula& formula, std::string_view what) {
+std::optional<Value> Context::valueOf(const Formula& formula, std::string_view what) {
   if (formula.isConstant()) return formula.constant;
-  return emitter_.refuse(formula.range, NotConstant, what);
+  return emitter.refuse(formula.range, NotConstant, what);
 }
 
-std::optional<Value> Expressions::constant(const ast::Expr& expr, const ExpressionScope& place, const Type& expected,
-                                           std::string_view what) {
+std::optional<Value> Context::constant(const ast::Expr& expr, const ExpressionScope& place, const Type& expected,
+                                       std::string_view what, const std::optional<Refinement>& allowed) {
   FormulaPtr formula = asNumber(build(expr, place, &expected), expected);
   // An expected Error comes from a type that was refused; the value cannot be judged, but its names were looked
   // up.
   if (formula->type.isError() || expected.isError() || !fits(*formula, expected, what)) return std::nullopt;
-  return valueOf(*formula, what);
+  const auto value = valueOf(*formula, what);
+  return value && allows(*value, expr.range, expected, allowed, what) ? value : std::nullopt;
 }
 
-std::optional<Value> Expressions::number(const ast::Expr& expr, const ExpressionScope& place, std::string_view what) {
+std::optional<Value> Context::number(const ast::Expr& expr, const ExpressionScope& place, std::string_view what) {
   FormulaPtr formula = build(expr, place);
   if (formula->type.isError() || !want(*formula, Type::Kind::Number, what)) return std::nullopt;
   return valueOf(*formula, what);
 }
 
-std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, const ExpressionScope& place,
-                                                       const Type& expected, std::string_view what) {
+std::optional<Context::Levels> Context::levels(const ast::Expr& expr, const ExpressionScope& place,
+                                               const Type& expected, std::string_view what) {
   Levels result;
   const auto add = [&](const ast::Expr& element, bool as_written) {
     auto value = constant(element, place, expected, what);
@@ -106,13 +109,13 @@ std::optional<Expressions::Levels> Expressions::levels(const ast::Expr& expr, co
     auto step = range->step ? constant(*range->step, place, step_type, "the step") : std::nullopt;
     if (!lower || (range->upper && !upper) || (range->step && !step)) return std::nullopt;
     if (!lower->asNumber())
-      return emitter_.refuse(expr.range, errors::TypeMismatch, what, fmt::format("of type {}", expected.name()),
-                             "a range of numbers");
+      return emitter.refuse(expr.range, errors::TypeMismatch, what, fmt::format("of type {}", expected.name()),
+                            "a range of numbers");
     auto values = enumerateRange(*lower, upper ? &*upper : nullptr, step ? &*step : nullptr, range->geometric,
-                                 expr.range, kMaxLevels, emitter_);
+                                 expr.range, kMaxLevels, emitter);
     if (!values) return std::nullopt;
     if (upper && values->back() != *upper)
-      emitter_.emit(range->upper->range, RangeEndMissed, values->back().toString(), upper->toString());
+      emitter.emit(range->upper->range, RangeEndMissed, values->back().toString(), upper->toString());
     // `declared` gets the range as one text; each level gets its value as a label.
     for (Value& value : *values) {
       if (!allows(value, expr.range, expected, std::nullopt, what)) return std::nullopt;

@@ -45,7 +45,7 @@ struct CriterionChecker {
   /// The source text after the name.
   std::string text() const {
     source::Range rest{declaration.range.file, declaration.name.range.end, declaration.range.end};
-    std::string result = context.expressions().written(rest);
+    std::string result = context.written(rest);
     size_t start = result.find_first_not_of(": ");
     return start == std::string::npos ? result : result.substr(start);
   }
@@ -150,7 +150,7 @@ struct CriterionChecker {
 }  // namespace
 
 std::optional<double> checkConfidence(StudyScope& context, const ast::Expr& expr) {
-  auto value = context.expressions().constant(expr, context.place(), Type::number(Dimension::share()), "a confidence");
+  auto value = context.constant(expr, Type::number(Dimension::share()), "a confidence");
   if (!value) return std::nullopt;
   const Rational& share = *value->asNumber();
   if (*Rational::make(1, 2) < share && share < Rational(1)) return share.toDouble();

@@ -2,6 +2,7 @@
 // of validity. A study's design and the part of one in a preset are checked by the same code (DesignChecker);
 // whether the whole covers what is measured is checked at the end (checkDesignCovers).
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
@@ -43,7 +44,7 @@ const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"warmup", 0, 1'000'000'000, false}};
 /// The time limit of one trial. A duration, so it has no SettingRule.
 constexpr std::string_view kTimes[] = {"timeout", "takes"};
-bool isTime(std::string_view name) { return std::ranges::count(kTimes, name) > 0; }
+bool isTime(std::string_view name) { return llvm::is_contained(kTimes, name); }
 const std::vector<SettingRule> kQuality = {{"repeat", 1, 10'000, true}, {"epochs", 1, 1'000'000, true}};
 
 /// The type of a limit's value.
@@ -91,7 +92,7 @@ struct DesignChecker {
   /// Checks one setting by name; overrides, which have no `until` and no looks, enter here. `written` covers
   /// the whole setting.
   void top(const ast::Identifier& name, const ast::Expr& value, source::Range written) {
-    if (name.name == "order" && expressions().written(value.range) == "blocks") return order(written);
+    if (name.name == "order" && context.written(value.range) == "blocks") return order(written);
     if (name.name == "restart") return restart(name, value);
     if (name.name == "budget") return duration(name, value, design.settings);
     if (const SettingRule* rule = named(kOfAll, name.name)) return add(name, whole(*rule, value), design.settings);
@@ -145,12 +146,10 @@ struct DesignChecker {
     if (!fresh) duplicateName(emitter, "setting", name, at->second.range);
   }
 
-  Expressions& expressions() { return context.expressions(); }
-
   /// A whole number within the rule's range; nothing after a report.
   std::optional<Rational> whole(const SettingRule& rule, const ast::Expr& expr) {
     std::string what = fmt::format("'{}'", rule.name);
-    auto value = expressions().constant(expr, context.place(), Type::integer(), what);
+    auto value = context.constant(expr, Type::integer(), what);
     if (!value) return std::nullopt;
     const Rational& number = *value->asNumber();
     if (Rational(rule.least) <= number && number <= Rational(rule.most)) return number;
@@ -237,13 +236,13 @@ struct DesignChecker {
 
   /// Sets the half-width: a Share is relative to the estimate, anything else is in the subject's unit.
   bool limit(const ast::Expr& expr, Until& until) {
-    auto value = expressions().number(expr, context.place(), "the half-width");
+    auto value = context.number(expr, "the half-width");
     if (!value) return false;
     const Dimension& of = study.dimensionOf(until.comparison, until.metric);
     const Dimension written = std::get<Value::Number>(value->node).dimension;
     until.half_width = *value->asNumber();
     until.relative = written == Dimension::share() && of != Dimension::share();
-    if (until.relative || written == of) return expressions().positive(*value, expr.range, "the half-width");
+    if (until.relative || written == of) return context.context.positive(*value, expr.range, "the half-width");
     return emitter
         .build(expr.range, errors::UnitMismatch, "the half-width", written.typeName(), "the interval", of.typeName())
         .note({}, "a share such as 1% is of the estimate")
@@ -254,14 +253,14 @@ struct DesignChecker {
   void duration(const ast::Identifier& name, const ast::Expr& expr, Settings& settings) {
     const Type time = Type::number(Dimension::of(Dimension::Time));
     const std::string what = fmt::format("'{}'", name.name);
-    const auto value = expressions().constant(expr, context.place(), time, what);
-    if (value && expressions().positive(*value, expr.range, what)) add(name, *value->asNumber(), settings);
+    const auto value = context.constant(expr, time, what);
+    if (value && context.context.positive(*value, expr.range, what)) add(name, *value->asNumber(), settings);
   }
 
   /// Adds a limit of validity, zero or more.
   void most(const ast::Identifier& name, const ast::Expr& expr, const plan::LimitRule& limit) {
     const std::string what = fmt::format("'{}'", name.name);
-    const auto value = expressions().constant(expr, context.place(), typeOf(limit), what);
+    const auto value = context.constant(expr, typeOf(limit), what);
     if (!value) return;
     if (value->asNumber()->sign() < 0)
       emitter.emit(expr.range, errors::OutOfRange, what, value->asNumber()->toString(), "0 or more");
@@ -274,7 +273,7 @@ struct DesignChecker {
     const ast::Identifier* word = wordOf(expr);
     const auto restart = word ? base::valueOf(plan::words::kRestart, word->name) : std::nullopt;
     if (!restart)
-      return void(diag::unknownName(emitter, expr.range, "lifetime of services", expressions().written(expr.range),
+      return void(diag::unknownName(emitter, expr.range, "lifetime of services", context.written(expr.range),
                                     {"block", "trial", "session"}));
     const auto served = [](const Use& use) { return !use.workload->services.empty(); };
     if (std::ranges::none_of(study.uses, served) && study.workload->valid)
@@ -399,7 +398,7 @@ bool checkDesignSetting(StudyScope& context, const ast::QualifiedName& path, con
     design.kinds[*kind].range = block.range;
     checker.inKind(*kind, path.parts[2], value);
   } else {
-    diag::unknownName(context.emitter, path.range, "setting", context.expressions().written(path.range),
+    diag::unknownName(context.emitter, path.range, "setting", context.written(path.range),
                       {"design.timed.repeat", "design.quality.repeat", "design.seed", "design.budget"});
   }
   return context.emitter.errors() == before;

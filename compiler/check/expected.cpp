@@ -35,8 +35,7 @@ std::optional<Expected> expectedOf(StudyContext& context, const ast::ExpectedDec
   const Study& study = context.study;
   Expected expected;
   expected.name = declaration.name.name;
-  expected.text =
-      context.expressions().written({declaration.range.file, declaration.value->range.begin, declaration.range.end});
+  expected.text = context.written({declaration.range.file, declaration.value->range.begin, declaration.range.end});
   expected.range = declaration.name.range;
   std::optional<Subject> subject;
   if (const Criterion* criterion = named(study.criteria, expected.name)) {
@@ -59,7 +58,7 @@ std::optional<Expected> expectedOf(StudyContext& context, const ast::ExpectedDec
   measured(study, subject->metric, expected.metrics);
   const Dimension& of = study.dimensionOf(subject->comparison, subject->metric);
   const std::string what = fmt::format("what is expected of '{}'", expected.name);
-  const auto value = context.expressions().constant(*declaration.value, context.place(), Type::number(of), what);
+  const auto value = context.constant(*declaration.value, Type::number(of), what);
   if (!value) return std::nullopt;
   const Rational& number = *value->asNumber();
   expected.value = number.toDouble();

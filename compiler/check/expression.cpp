@@ -37,7 +37,7 @@ Formula formulaOf(Formula::Op op, Type type, source::Range range, std::vector<Fo
   return formula;
 }
 
-FormulaPtr Expressions::error(diag::Refusal) { return constantOf({}, Type::error(), {}); }
+FormulaPtr Context::error(diag::Refusal) { return constantOf({}, Type::error(), {}); }
 
 FormulaPtr constantOf(Value value, Type type, source::Range range) {
   Formula formula = formulaOf(Formula::Op::Constant, std::move(type), range);
@@ -53,7 +53,7 @@ static FormulaPtr movedTo(FormulaPtr formula, source::Range range) {
   return std::make_shared<const Formula>(std::move(copy));
 }
 
-FormulaPtr Expressions::make(Formula formula) {
+FormulaPtr Context::make(Formula formula) {
   using Op = Formula::Op;
   formula.looks_up = formula.op == Op::Lookup;
   formula.uses_system = formula.op == Op::System;
@@ -70,7 +70,7 @@ FormulaPtr Expressions::make(Formula formula) {
   }
   // Shared lets count at each use, so the size bounds the time of evaluation, not only memory.
   if (size > kMaxFormulaSize)
-    return error(emitter_.build(formula.range, ExpressionTooLarge)
+    return error(emitter.build(formula.range, ExpressionTooLarge)
                      .note({}, "with its 'let's expanded it has more than {} parts", kMaxFormulaSize)
                      .refuse());
   formula.size = static_cast<uint32_t>(size);
@@ -78,13 +78,13 @@ FormulaPtr Expressions::make(Formula formula) {
   // Fold by the same evaluator that runs later, so both agree on overflow and division by zero.
   Outcome outcome = evaluate(formula, {});
   if (const Failure* failure = std::get_if<Failure>(&outcome)) {
-    reportFailure(*failure, "", "", emitter_);
+    reportFailure(*failure, "", "", emitter);
     return error();
   }
   return constantOf(std::get<Value>(std::move(outcome)), formula.type, formula.range);
 }
 
-FormulaPtr Expressions::build(const ast::Expr& expr, const ExpressionScope& place, const Type* expected) {
+FormulaPtr Context::build(const ast::Expr& expr, const ExpressionScope& place, const Type* expected) {
   // A text of a part finds names of a file where it is written, not where it is used.
   if (ModuleScope* written = place.study ? &scopeAt(*place.study, expr.range, *place.module) : place.module;
       written != place.module) {
@@ -109,15 +109,15 @@ FormulaPtr Expressions::build(const ast::Expr& expr, const ExpressionScope& plac
   std::string_view what = std::holds_alternative<ast::SetExpr>(expr.node)     ? "a set"
                           : std::holds_alternative<ast::RangeExpr>(expr.node) ? "a range"
                                                                               : "a selection with '[…]'";
-  return error(emitter_.refuse(expr.range, errors::NotAValue, std::string(what)));
+  return error(emitter.refuse(expr.range, errors::NotAValue, std::string(what)));
 }
 
-std::optional<Unit> Expressions::unit(std::string_view name, ModuleScope& scope, bool* refused) {
+std::optional<Unit> Context::unit(std::string_view name, ModuleScope& scope, bool* refused) {
   return findUnit(name, [&](std::string_view part) -> std::optional<Unit> {
     const auto declared = [&](ModuleScope& where) -> std::optional<Unit> {
-      auto found = where.units.find(part);
-      if (found == where.units.end()) return std::nullopt;
-      const FormulaPtr one = let(found->second, {&where});
+      LetEntry* const found = base::entryOf(where.units, part);
+      if (!found) return std::nullopt;
+      const FormulaPtr one = let(*found, {&where});
       const auto* number = one->isConstant() ? std::get_if<Value::Number>(&one->constant.node) : nullptr;
       if (!number && refused) *refused = true;
       return number ? std::optional(Unit{number->dimension, number->value}) : std::nullopt;
@@ -131,7 +131,7 @@ std::optional<Unit> Expressions::unit(std::string_view name, ModuleScope& scope,
   });
 }
 
-FormulaPtr Expressions::unitBelow(const ast::Expr& expr, const ExpressionScope& place) {
+FormulaPtr Context::unitBelow(const ast::Expr& expr, const ExpressionScope& place) {
   const ast::Identifier* word = wordOf(expr);
   if (!word || namesValue(expr, place)) return nullptr;
   const auto one = unit(word->name, *place.module);
@@ -139,14 +139,14 @@ FormulaPtr Expressions::unitBelow(const ast::Expr& expr, const ExpressionScope& 
              : nullptr;
 }
 
-FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, const Site& at) {
+FormulaPtr Context::literal(const ast::NumberLiteral& literal, const Site& at) {
   bool refused = false;
   auto unit = this->unit(literal.unit, *at.place.module, &refused);
   if (refused) return error();
   if (!unit) {
     // The unit is the end of the literal's token.
     const source::Range written{at.range.file, at.range.end - static_cast<uint32_t>(literal.unit.size()), at.range.end};
-    auto builder = emitter_.build(written, UnknownUnit, literal.unit);
+    auto builder = emitter.build(written, UnknownUnit, literal.unit);
     builder.suggest(
         written, literal.unit, [&] { return namesOf(words::unitNames(), at.place.module->units)(); },
         [](const auto& names) { return "the units are " + diag::list(names); });
@@ -156,13 +156,13 @@ FormulaPtr Expressions::literal(const ast::NumberLiteral& literal, const Site& a
   // Values are held in base units from here on.
   if (value) value = *value * unit->scale;
   if (!value)
-    return error(emitter_.build(at.range, errors::NumberTooLarge, literal.digits + literal.unit)
+    return error(emitter.build(at.range, errors::NumberTooLarge, literal.digits + literal.unit)
                      .note({}, "numbers are exact fractions of 64-bit whole numbers, in base units")
                      .refuse());
   return constantOf(Value::number(*value, unit->dimension), Type::number(unit->dimension), at.range);
 }
 
-FormulaPtr Expressions::text(const ast::StringLiteral& literal, const Site& at) {
+FormulaPtr Context::text(const ast::StringLiteral& literal, const Site& at) {
   // A path is relative to the file that writes it; make it relative to the root file's folder.
   if (!at.expected || at.expected->kind != Type::Kind::Path)
     return constantOf(Value::text(literal.value), Type::string(), at.range);
@@ -185,14 +185,14 @@ static source::Range declarationOf(const ExpressionScope& place, unsigned index)
   return parameter.range;
 }
 
-bool Expressions::namesValue(const ast::Expr& expr, const ExpressionScope& place) const {
+bool Context::namesValue(const ast::Expr& expr, const ExpressionScope& place) const {
   const ast::Identifier* word = wordOf(expr);
   if (!word) return !std::holds_alternative<ast::CallExpr>(expr.node);
   return findParameter(place, word->name) >= 0 || (place.metrics && place.metrics->declares(word->name)) ||
          (place.lets && place.lets->contains(word->name)) || place.module->lets.contains(word->name);
 }
 
-FormulaPtr Expressions::name(const ast::NameExpr& name, const Site& at) {
+FormulaPtr Context::name(const ast::NameExpr& name, const Site& at) {
   if (name.name.parts.size() > 1) return qualified(name, at);
   const ast::Identifier& word = name.name.parts.at(0);
   // `feasible` is not evaluated here: it counts as true, and the criterion remembers that it was asked.
@@ -212,7 +212,7 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, const Site& at) {
   if (FormulaPtr named = letOf(at.place.module->lets, word, {at.range, {at.place.module}, nullptr})) return named;
   // The commonest mistake where a string is expected.
   if (at.expected && (at.expected->kind == Type::Kind::String || at.expected->kind == Type::Kind::Path))
-    return error(emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
+    return error(emitter.build(word.range, diag::UnknownName, "name", word.name, "")
                      .note({}, "put a string in quotes")
                      .guess(word.range, fmt::format("\"{}\"", word.name))
                      .refuse());
@@ -221,7 +221,7 @@ FormulaPtr Expressions::name(const ast::NameExpr& name, const Site& at) {
   return error();
 }
 
-FormulaPtr Expressions::qualified(const ast::NameExpr& name, const Site& at) {
+FormulaPtr Context::qualified(const ast::NameExpr& name, const Site& at) {
   const auto& parts = name.name.parts;
   // `system.gpus`, `record.field` or `module.let`.
   if (parts[0].name == "system") return systemProperty(name.name, at);
@@ -231,28 +231,28 @@ FormulaPtr Expressions::qualified(const ast::NameExpr& name, const Site& at) {
   FormulaPtr named = parts.size() == 2 ? letOf(module->lets, parts[1], {at.range, {module}, nullptr}) : nullptr;
   if (named) return named;
   if (module->enums.contains(parts[1].name))
-    return error(emitter_.build(parts[1].range, diag::UnknownName, "value", parts[1].name, "")
+    return error(emitter.build(parts[1].range, diag::UnknownName, "value", parts[1].name, "")
                      .note({}, "it is an enum; 'factor {}' without 'in' has all of its levels", parts[1].name)
                      .refuse());
-  return error(unknownName(emitter_, "value", parts[1], namesOf(module->lets)));
+  return error(unknownName(emitter, "value", parts[1], namesOf(module->lets)));
 }
 
-FormulaPtr Expressions::systemProperty(const ast::QualifiedName& name, const Site& at) {
+FormulaPtr Context::systemProperty(const ast::QualifiedName& name, const Site& at) {
   std::string property = joined(name, 1);
   int index = findSystemProperty(property);
   if (index < 0)
-    return error(diag::unknownName(emitter_, source::join(name.parts[1].range, name.parts.back().range),
+    return error(diag::unknownName(emitter, source::join(name.parts[1].range, name.parts.back().range),
                                    "property of the system", property, words::texts(words::Role::Property)));
   if (!at.place.system)
     return error(
-        emitter_.build(at.range, MisplacedSystem)
+        emitter.build(at.range, MisplacedSystem)
             .note({},
                   "such a rule marks points that a machine cannot run; everything else must not depend on the machine")
             .refuse());
   return make(Formula::Op::System, systemProperties()[index].type, at.range, {}, static_cast<unsigned>(index));
 }
 
-ModuleScope* Expressions::module(const ast::Identifier& word, ModuleScope& scope) {
+ModuleScope* Context::module(const ast::Identifier& word, ModuleScope& scope) {
   if (const auto* found = base::entryOf(scope.imports, word.name)) {
     if (*found) note(word.range, {(*found)->ast->file, 0, 0});
     // Null if the import failed, which was reported.
@@ -261,16 +261,16 @@ ModuleScope* Expressions::module(const ast::Identifier& word, ModuleScope& scope
   // If some import failed, the name is most likely that module's, and the failure was reported.
   const bool failed = std::ranges::any_of(scope.imports, [](const auto& import) { return !import.second; });
   if (!failed && (stdlib::module(word.name) || scope.imports.empty()))
-    emitter_.build(word.range, diag::UnknownName, "module", word.name, "")
+    emitter.build(word.range, diag::UnknownName, "module", word.name, "")
         .note({}, "{}",
               stdlib::module(word.name) ? fmt::format("write 'import std.{}'", word.name) : "nothing is imported")
         .emit();
   else if (!failed)
-    unknownName(emitter_, "module", word, namesOf(scope.imports));
+    unknownName(emitter, "module", word, namesOf(scope.imports));
   return nullptr;
 }
 
-void Expressions::unknown(const ast::Identifier& word, const ExpressionScope& place) {
+void Context::unknown(const ast::Identifier& word, const ExpressionScope& place) {
   const Study* study = place.study;
   const int comparison = study ? study->findComparison(word.name) : -1;
   const int metric = study && study->workload ? study->workload->findMetric(word.name) : -1;
@@ -278,7 +278,7 @@ void Expressions::unknown(const ast::Identifier& word, const ExpressionScope& pl
   if (comparison >= 0 || metric >= 0) {
     const std::string_view measured = metric >= 0 ? "metric" : "comparison";
     note(word.range, metric >= 0 ? study->workload->metrics[metric].range : study->comparisons[comparison].range);
-    emitter_.build(word.range, errors::NotAValue, fmt::format("the {} '{}'", measured, word.name))
+    emitter.build(word.range, errors::NotAValue, fmt::format("the {} '{}'", measured, word.name))
         .note({}, "{}s have no value before a run; judge them by a criterion: criterion good: forall *: {} <= …",
               measured, word.name)
         .emit();
@@ -286,13 +286,13 @@ void Expressions::unknown(const ast::Identifier& word, const ExpressionScope& pl
   }
   // A unit, written like a variable.
   if (findUnit(word.name) || place.module->units.contains(word.name)) {
-    emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
+    emitter.build(word.range, diag::UnknownName, "name", word.name, "")
         .note({}, "it is a unit: write '1{}' for one", word.name)
         .emit();
     return;
   }
   if (place.siblings && named(*place.siblings, word.name)) {
-    emitter_.build(word.range, diag::UnknownName, "name", word.name, "")
+    emitter.build(word.range, diag::UnknownName, "name", word.name, "")
         .note({}, "a default is a constant; a 'let' in place of the parameter may use others and stand in arguments")
         .emit();
     return;
@@ -300,7 +300,7 @@ void Expressions::unknown(const ast::Identifier& word, const ExpressionScope& pl
   // `True` and `FALSE` are meant as the constants.
   const std::string lower = llvm::StringRef(word.name).lower();
   const bool truth = lower == "true" || lower == "false";
-  unknownName(emitter_, place.metrics && !truth ? "metric" : "name", word, [&] {
+  unknownName(emitter, place.metrics && !truth ? "metric" : "name", word, [&] {
     if (truth) return std::vector{lower};
     // Candidates: what the place offers, then lets.
     std::vector<std::string> first;
@@ -314,8 +314,8 @@ void Expressions::unknown(const ast::Identifier& word, const ExpressionScope& pl
   });
 }
 
-bool Expressions::refused(const ast::Identifier& word, const ExpressionScope& place,
-                          std::initializer_list<SymbolKind> kinds) {
+bool Context::refused(const ast::Identifier& word, const ExpressionScope& place,
+                      std::initializer_list<SymbolKind> kinds) {
   // The declarations in which the name may have been refused: the study and its workloads.
   std::vector<source::Range> owners = {place.workload};
   if (place.study) owners = {place.study->range};
@@ -333,18 +333,18 @@ bool Expressions::refused(const ast::Identifier& word, const ExpressionScope& pl
     }
   for (const source::Range& owner : owners)
     for (const SymbolKind kind : kinds)
-      if (const auto found = names_ ? names_->find(kind, word.name, names_->declaredAt(owner)) : std::nullopt) {
-        note(word.range, names_->symbols()[*found].range);
+      if (const auto found = names ? names->find(kind, word.name, names->declaredAt(owner)) : std::nullopt) {
+        note(word.range, names->symbols()[*found].range);
         // refuse() counts and yields false; the answer is true.
         return !refuse();
       }
   return false;
 }
 
-FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type) {
+FormulaPtr Context::level(const ast::Identifier& word, const EnumType& type) {
   int index = type.find(word.name);
   if (index < 0) {
-    auto builder = emitter_.build(word.range, UnknownLevel, word.name, type.name);
+    auto builder = emitter.build(word.range, UnknownLevel, word.name, type.name);
     std::vector<std::string> names;
     builder.suggest(word.range, word.name, [&] { return names = namesOf(type.levels)(); });
     if (word.name == type.name)
@@ -353,13 +353,13 @@ FormulaPtr Expressions::level(const ast::Identifier& word, const EnumType& type)
   }
   note(word.range, type.levels[index].range);
   if (size_t fields = type.levels[index].fields.size(); fields > 0)
-    return error(emitter_.build(word.range, errors::WrongArguments, word.name, errors::arguments(fields), "none")
+    return error(emitter.build(word.range, errors::WrongArguments, word.name, errors::arguments(fields), "none")
                      .note(type.levels[index].range, "'{}' is declared here", word.name)
                      .refuse());
   return constantOf(Value::level(type, static_cast<unsigned>(index)), Type::of(type), word.range);
 }
 
-FormulaPtr Expressions::variant(const ast::CallExpr& call, const Site& at) {
+FormulaPtr Context::variant(const ast::CallExpr& call, const Site& at) {
   // A call is a level with a payload if an enum is expected, or else a function. `choose`, `max` and `min` may
   // yield an enum too, so they are tried first, unless the enum has a level of that name.
   const bool wants_level = at.expected && at.expected->kind == Type::Kind::Enum;
@@ -375,12 +375,12 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, const Site& at) {
   if (at.place.metrics && callee == "epochs_to") return epochsTo(call, at);
   if (at.place.metrics && !wants_level)
     return refused(call, at,
-                   diag::unknownName(emitter_, call.callee.range, "function of metrics", joined(call.callee),
+                   diag::unknownName(emitter, call.callee.range, "function of metrics", joined(call.callee),
                                      {"epochs_to", "max", "min", "median", "mean", "sum", "last", "count", "p99"}));
   if (!wants_level || !bare) {
     const std::string& function = call.callee.parts.back().name;
     if (!at.expected || !at.expected->isError())
-      emitter_.build(at.range, errors::NotAValue, fmt::format("the call '{}(…)'", function))
+      emitter.build(at.range, errors::NotAValue, fmt::format("the call '{}(…)'", function))
           .note({}, "the functions of expressions are {}", diag::list(words::texts(words::Role::Choice)))
           .emit();
     return refused(call, at);
@@ -397,7 +397,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, const Site& at) {
   note(word.range, declared.range);
   if (declared.fields.size() != call.arguments.size())
     return refused(call, at,
-                   emitter_
+                   emitter
                        .build(at.range, errors::WrongArguments, word.name, errors::arguments(declared.fields.size()),
                               errors::arguments(call.arguments.size()))
                        .note(declared.range, "'{}' is declared here", word.name)
@@ -410,7 +410,7 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, const Site& at) {
     if (argument.name && argument.name->name != field.name)
       return refused(
           call, at,
-          unknownName(emitter_, "argument", *argument.name,
+          unknownName(emitter, "argument", *argument.name,
                       field.name.empty() ? std::vector<std::string>{} : std::vector<std::string>{field.name}));
     auto value = constant(*argument.value, at.place, field.type, fmt::format("argument {} of '{}'", i + 1, word.name));
     formula.operands.push_back(value ? constantOf(std::move(*value), field.type, argument.value->range) : error());
@@ -418,15 +418,15 @@ FormulaPtr Expressions::variant(const ast::CallExpr& call, const Site& at) {
   return make(std::move(formula));
 }
 
-bool Expressions::tooDeep(source::Range range) {
+bool Context::tooDeep(source::Range range) {
   if (let_depth_ < kMaxLetDepth) return false;
-  emitter_.build(range, ExpressionTooLarge)
+  emitter.build(range, ExpressionTooLarge)
       .note({}, "more than {} names are defined by one another here", kMaxLetDepth)
       .emit();
   return true;
 }
 
-FormulaPtr Expressions::metric(const ast::Identifier& word, const ExpressionScope& place, bool series) {
+FormulaPtr Context::metric(const ast::Identifier& word, const ExpressionScope& place, bool series) {
   // Finding a derived metric may declare it first, which recurses.
   if (tooDeep(word.range)) return error();
   ++let_depth_;
@@ -437,9 +437,9 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const ExpressionScop
   note(word.range, metric.range);
   if (metric.series != series) {
     if (metric.series)
-      errors::seriesValue(emitter_, word.range, metric);
+      errors::seriesValue(emitter, word.range, metric);
     else
-      emitter_.build(word.range, errors::NotASeries, metric.name)
+      emitter.build(word.range, errors::NotASeries, metric.name)
           .note(metric.range, "it has one value per trial; declare a series as 'metric {} : float series'", metric.name)
           .emit();
     return error();
@@ -454,7 +454,7 @@ FormulaPtr Expressions::metric(const ast::Identifier& word, const ExpressionScop
   return make(std::move(formula));
 }
 
-FormulaPtr Expressions::reduce(const ast::CallExpr& call, const Site& at) {
+FormulaPtr Context::reduce(const ast::CallExpr& call, const Site& at) {
   if (!isReduction(joined(call.callee))) return nullptr;
   const auto positional = [](const ast::CallArgument& argument) { return !argument.name; };
   const auto given = std::ranges::find_if(call.arguments, positional);
@@ -469,17 +469,17 @@ FormulaPtr Expressions::reduce(const ast::CallExpr& call, const Site& at) {
   if (!word)
     return refused(
         call, at,
-        emitter_.refuse(at.range, errors::TypeMismatch, fmt::format("the argument of '{}'", joined(call.callee)),
-                        "one series", written(at.range)));
+        emitter.refuse(at.range, errors::TypeMismatch, fmt::format("the argument of '{}'", joined(call.callee)),
+                       "one series", written(at.range)));
   FormulaPtr series = metric(*word, at.place, true);
-  if (!series) unknownName(emitter_, "metric", *word, namesOf(at.place.metrics->metrics));
+  if (!series) unknownName(emitter, "metric", *word, namesOf(at.place.metrics->metrics));
   if (!series || series->type.isError()) return error();
   const auto number = [&](double value) {
     return constantOf(Value::number(*Rational::parse(fmt::format("{}", value))), Type::number(), at.range);
   };
   if (at.place.metrics->metrics[series->parameter].distribution &&
       (made->take == plan::Reduction::Take::Last || made->skip + made->first + made->last > 0))
-    return error(emitter_.build(at.range, errors::NotASeries, word->name)
+    return error(emitter.build(at.range, errors::NotASeries, word->name)
                      .note(at.place.metrics->metrics[series->parameter].range,
                            "a distribution has no first and no last values: leave some out where they are read, as in "
                            "'from csv(\"out.csv\", skip = 100)'")
@@ -490,51 +490,50 @@ FormulaPtr Expressions::reduce(const ast::CallExpr& call, const Site& at) {
                number(double(made->first)), number(double(made->last))});
 }
 
-FormulaPtr Expressions::epochsTo(const ast::CallExpr& call, const Site& at) {
+FormulaPtr Context::epochsTo(const ast::CallExpr& call, const Site& at) {
   // The argument must be `series RELATION constant`.
   auto* condition = call.arguments.size() == 1 ? std::get_if<ast::BinaryExpr>(&call.arguments[0].value->node) : nullptr;
   const ast::Identifier* word = condition && relationOf(opOf(condition->op)) ? wordOf(*condition->left) : nullptr;
   if (!word)
-    return error(emitter_.refuse(at.range, errors::TypeMismatch, "the argument of 'epochs_to'",
-                                 "a series and a bound, as in 'accuracy >= 97%'", written(at.range)));
+    return error(emitter.refuse(at.range, errors::TypeMismatch, "the argument of 'epochs_to'",
+                                "a series and a bound, as in 'accuracy >= 97%'", written(at.range)));
   FormulaPtr series = metric(*word, at.place, true);
-  if (!series) unknownName(emitter_, "metric", *word, namesOf(at.place.metrics->metrics));
+  if (!series) unknownName(emitter, "metric", *word, namesOf(at.place.metrics->metrics));
   if (!series || series->type.isError()) return error();
   auto limit = constant(*condition->right, at.place, series->type, "the bound");
   if (!limit) return error();
   if (const Metric& read = at.place.metrics->metrics[series->parameter]; read.distribution)
-    return error(errors::seriesValue(emitter_, word->range, read));
+    return error(errors::seriesValue(emitter, word->range, read));
   FormulaPtr bound = make(opOf(condition->op), Type::boolean(), call.arguments[0].value->range,
                           {series, constantOf(std::move(*limit), series->type, condition->right->range)});
   return make(Formula::Op::EpochsTo, Type::number(), at.range, {std::move(bound)});
 }
 
-FormulaPtr Expressions::refused(const ast::CallExpr& call, const Site& at, diag::Refusal refusal) {
+FormulaPtr Context::refused(const ast::CallExpr& call, const Site& at, diag::Refusal refusal) {
   for (const ast::CallArgument& argument : call.arguments) lookUp(*argument.value, at.place);
   return error(refusal);
 }
 
-void Expressions::lookUp(const ast::Expr& expr, const ExpressionScope& place) {
+void Context::lookUp(const ast::Expr& expr, const ExpressionScope& place) {
   const Type unknown = Type::error();
   build(expr, place, &unknown);
 }
 
-FormulaPtr Expressions::letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, const Site& at) {
-  const auto found = lets.find(word.name);
-  if (found == lets.end()) return nullptr;
-  note(word.range, found->second.declaration->name.range);
-  const FormulaPtr named = let(found->second, at.place);
+FormulaPtr Context::letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, const Site& at) {
+  LetEntry* const found = base::entryOf(lets, word.name);
+  if (!found) return nullptr;
+  note(word.range, found->declaration->name.range);
+  const FormulaPtr named = let(*found, at.place);
   return named->looks_up && !at.place.lookups ? misplacedLookup(word.name, at.range) : movedTo(named, at.range);
 }
 
-FormulaPtr Expressions::let(LetEntry& entry, const ExpressionScope& place) {
+FormulaPtr Context::let(LetEntry& entry, const ExpressionScope& place) {
   if (entry.state == LetEntry::State::Done) return entry.formula;
   const ast::Identifier& word = entry.declaration->name;
   // It reads itself, directly or through others.
   if (entry.state == LetEntry::State::Active) {
-    const auto unit = place.module->units.find(word.name);
-    const bool is_unit = unit != place.module->units.end() && &unit->second == &entry;
-    return error(emitter_.refuse(word.range, errors::LetCycle, is_unit ? "unit" : "let", word.name));
+    const bool is_unit = base::entryOf(place.module->units, word.name) == &entry;
+    return error(emitter.refuse(word.range, errors::LetCycle, is_unit ? "unit" : "let", word.name));
   }
   if (tooDeep(word.range)) return error();
   entry.state = LetEntry::State::Active;

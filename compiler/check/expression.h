@@ -34,12 +34,15 @@ const std::vector<ast::ExprPtr>* membersOf(const ast::Expr& expr);
 /// The single word that an expression consists of, or null.
 const ast::Identifier* wordOf(const ast::Expr& expr);
 
+/// A type in words, for "…, not …": "a plain number", "of type Bytes".
+std::string describe(const Type& type);
+
 /// The parts of a name from `first` on, with dots between them.
 std::string joined(const ast::QualifiedName& name, size_t first = 0);
 
 using source::squeeze;
 
-/// Whether a word makes one number of several: `median`, `p99.9`; also one that Expressions::reduction refuses, `p101`.
+/// Whether a word makes one number of several: `median`, `p99.9`; also one that Context::reduction refuses, `p101`.
 bool isReduction(std::string_view word);
 
 /// Replaces every `what` by `with`. Inserted text is not searched again.
@@ -77,12 +80,22 @@ diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, const Met
 
 }  // namespace errors
 
-/// The builder of formulas. Keeps only counters, so one object serves a whole check.
-class Expressions {
+/// The inputs of a check, and the builder of its formulas. Keeps only counters beside them, so one object serves a
+/// whole check.
+class Context {
  public:
   /// `names` may be null; if given, uses of names are noted there.
-  Expressions(const source::SourceManager& sources, diag::Emitter& emitter, Names* names)
-      : sources_(sources), emitter_(emitter), names_(names) {}
+  Context(source::SourceManager& sources, diag::Emitter& emitter, Names* names = nullptr)
+      : sources(sources), emitter(emitter), names(names) {}
+
+  source::SourceManager& sources;
+  diag::Emitter& emitter;
+  /// The index in which uses of names are noted; may be null.
+  Names* names;
+
+  /// A count that grows whenever something cannot be used, whether it is reported here or was where it is
+  /// declared.
+  size_t problems() const { return emitter.errors() + refusals_; }
 
   /// Builds a formula; never null, of type Error after a report. `expected` gives bare words and strings their
   /// meaning (an enum level, a path). Whether the result agrees with it is left to the caller. An expected type
@@ -100,9 +113,9 @@ class Expressions {
   /// A boolean formula, or null after a report. `what` names it in messages.
   FormulaPtr condition(const ast::Expr& expr, const ExpressionScope& place, std::string_view what);
 
-  /// A constant of type `expected`, or nothing after a report. `what` names it: "the baseline".
+  /// A constant of type `expected` that is `allowed`, or nothing after a report. `what` names it: "the baseline".
   std::optional<Value> constant(const ast::Expr& expr, const ExpressionScope& place, const Type& expected,
-                                std::string_view what);
+                                std::string_view what, const std::optional<Refinement>& allowed = std::nullopt);
 
   /// A constant number of any dimension, or nothing after a report.
   std::optional<Value> number(const ast::Expr& expr, const ExpressionScope& place, std::string_view what);
@@ -125,7 +138,7 @@ class Expressions {
   ModuleScope* module(const ast::Identifier& word, ModuleScope& scope);
 
   /// The source text at a place, on one line without comments.
-  std::string written(source::Range range) const { return squeeze(sources_.text(range)); }
+  std::string written(source::Range range) const { return squeeze(sources.text(range)); }
 
   /// The cell of a column in the table of `place`, as a value of `type`; of type Error after reporting that
   /// there is no such column. `in_quotes`: whether `range` lies inside quotes.
@@ -146,8 +159,6 @@ class Expressions {
   /// Whether a name that was not found was declared all the same, in the study or workload of `place`, and
   /// refused there (which was reported). If so, its use is noted and counted.
   bool refused(const ast::Identifier& word, const ExpressionScope& place, std::initializer_list<SymbolKind> kinds);
-  /// The number of uses of refused declarations.
-  size_t refusals() const { return refusals_; }
   /// Counts a refusal whose cause was reported elsewhere.
   diag::Refusal refuse() {
     ++refusals_;
@@ -156,7 +167,7 @@ class Expressions {
 
   /// Notes that the name at `range` means the symbol declared at `declared`.
   void note(source::Range range, source::Range declared) {
-    if (names_) names_->note(range, declared);
+    if (names) names->note(range, declared);
   }
 
   /// Whether a number is above zero; reports one that is not. Other values pass.
@@ -246,9 +257,6 @@ class Expressions {
   /// The formula of type Error; the argument shows that the cause was reported.
   FormulaPtr error(diag::Refusal refusal = {});
 
-  const source::SourceManager& sources_;
-  diag::Emitter& emitter_;
-  Names* names_;
   // How many lets and metrics are being resolved inside each other.
   unsigned let_depth_ = 0;
   size_t refusals_ = 0;
@@ -256,8 +264,6 @@ class Expressions {
 
 /// The operation of an operator; InSet for both `in` and `not in`.
 Formula::Op opOf(ast::BinaryOp op);
-
-struct Context;
 
 /// The metrics that a workload or a study derives from others. Each is declared when something reads it,
 /// wherever it stands; while one is declared, its expression finds the others through ExpressionScope::metrics.

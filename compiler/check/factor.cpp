@@ -77,7 +77,7 @@ struct FactorChecker {
       unsigned parameter = static_cast<unsigned>(index);
       context.note(name, study.workload->parameters[parameter].range);
       // A parameter may vary in one factor only, and once in it.
-      const bool twice = std::ranges::count(factor.parameters, parameter) > 0;
+      const bool twice = llvm::is_contained(factor.parameters, parameter);
       if (twice || study.factor_of[index] >= 0) {
         source::Range first = twice ? names[0].range : study.factors[study.factor_of[index]].range;
         duplicateName(context.emitter, "factor", name, first);
@@ -160,10 +160,10 @@ struct FactorChecker {
   }
 
   /// The levels of `factor precision`, without `in`: all that the parameter's type has.
-  std::optional<Expressions::Levels> everyLevel() {
+  std::optional<Context::Levels> everyLevel() {
     const Parameter& parameter = study.workload->parameters[factor.parameters[0]];
     const Type& type = parameter.type;
-    Expressions::Levels all;
+    Context::Levels all;
     const auto add = [&](Value value) {
       all.declared.push_back(value.toString());
       all.levels.push_back({{std::move(value)}, all.declared.back(), declaration.name.range});
@@ -218,7 +218,7 @@ struct FactorChecker {
   void active() {
     if (factor.parameters.size() == 1) factor.active = study.workload->parameters[factor.parameters[0]].when;
     if (!declaration.when) return;
-    FormulaPtr when = context.expressions().condition(*declaration.when, context.place(), "the condition of 'when'");
+    FormulaPtr when = context.condition(*declaration.when, "the condition of 'when'");
     if (when) factor.active = both(factor.active, when);
   }
 };
@@ -269,7 +269,7 @@ std::optional<std::vector<Value>> StudyScope::levelValues(const ast::Expr& expr,
                                                           std::string_view what) {
   const auto& parameters = study.workload->parameters;
   if (!factor.lockstep()) {
-    auto value = expressions().constant(expr, place(), parameters[factor.parameters[0]].type, what);
+    auto value = constant(expr, parameters[factor.parameters[0]].type, what);
     return value ? std::optional(std::vector<Value>{std::move(*value)}) : std::nullopt;
   }
   // A level of a lockstep factor is a tuple with one value for each of its parameters.
@@ -279,25 +279,23 @@ std::optional<std::vector<Value>> StudyScope::levelValues(const ast::Expr& expr,
   std::vector<Value> values;
   for (size_t i = 0; i < tuple->elements.size(); ++i) {
     const Parameter& parameter = parameters[factor.parameters[i]];
-    auto value =
-        expressions().constant(*tuple->elements[i], place(), parameter.type, fmt::format("'{}'", parameter.name));
+    auto value = constant(*tuple->elements[i], parameter.type, fmt::format("'{}'", parameter.name));
     if (!value) return std::nullopt;
     values.push_back(std::move(*value));
   }
   return values;
 }
 
-std::optional<Expressions::Levels> StudyScope::levels(const ast::Expr& expr, const Factor& factor,
-                                                      std::string_view what) {
+std::optional<Context::Levels> StudyScope::levels(const ast::Expr& expr, const Factor& factor, std::string_view what) {
   if (!factor.lockstep())
-    return expressions().levels(expr, place(), study.workload->parameters[factor.parameters[0]].type, what);
+    return context.levels(expr, place(), study.workload->parameters[factor.parameters[0]].type, what);
   // A single tuple is a set of one.
   std::vector<const ast::Expr*> elements = {&expr};
   if (const auto* members = membersOf(expr)) {
     elements.clear();
     for (const ast::ExprPtr& element : *members) elements.push_back(element.get());
   }
-  Expressions::Levels result;
+  Context::Levels result;
   bool good = true;
   for (const ast::Expr* element : elements) {
     auto values = levelValues(*element, factor, what);
@@ -306,7 +304,7 @@ std::optional<Expressions::Levels> StudyScope::levels(const ast::Expr& expr, con
     // The label is the tuple as written, without comments and line breaks.
     std::vector<std::string> parts;
     for (const ast::ExprPtr& part : std::get<ast::TupleExpr>(element->node).elements)
-      parts.push_back(context.expressions.written(part->range));
+      parts.push_back(context.written(part->range));
     std::string label = fmt::format("({})", fmt::join(parts, ", "));
     result.levels.push_back({std::move(*values), label, element->range});
     result.declared.push_back(label);
@@ -337,7 +335,7 @@ bool StudyScope::allowed(const Value& value, unsigned parameter, source::Range r
     const int real = use.parameter_of[parameter];
     if (real < 0) return true;
     const Parameter& own = use.workload->parameters[real];
-    return expressions().allows(value, range, own.type, own.refinement, what);
+    return context.allows(value, range, own.type, own.refinement, what);
   });
 }
 
@@ -360,7 +358,7 @@ std::optional<unsigned> StudyScope::levelByPart(const ast::Identifier& name, con
   const Factor& factor = study.factors[index];
   if (name.name == factor.name || !factor.lockstep() || factor.levels.empty()) return level(expr, index, what);
   const unsigned parameter = static_cast<unsigned>(study.workload->findParameter(name.name));
-  const auto value = expressions().constant(expr, place(), study.workload->parameters[parameter].type, what);
+  const auto value = constant(expr, study.workload->parameters[parameter].type, what);
   if (!value) return std::nullopt;
   const auto found = std::ranges::find_if(
       factor.levels, [&](const Level& one) { return one.values[partOf(factor, parameter)] == *value; });
@@ -376,7 +374,7 @@ std::optional<std::vector<unsigned>> StudyScope::levelsByPart(const ast::Identif
   const bool whole = !factor.lockstep() || name.name == factor.name;
   const auto parameter = static_cast<unsigned>(whole ? 0 : study.workload->findParameter(name.name));
   const auto wanted = whole ? levels(expr, factor, what)
-                            : expressions().levels(expr, place(), study.workload->parameters[parameter].type, what);
+                            : context.levels(expr, place(), study.workload->parameters[parameter].type, what);
   if (!wanted) return std::nullopt;
   std::vector<unsigned> kept;
   bool good = true;
@@ -405,7 +403,7 @@ std::optional<unsigned> StudyScope::factor(const ast::Identifier& name) {
   const int parameter = study.workload->findParameter(name.name);
   if (parameter < 0) return unknownName(emitter, "factor", name, namesOf(study.factors));
   note(name, study.workload->parameters[parameter].range);
-  if (not_varied.contains(name.name)) return expressions().refuse();
+  if (not_varied.contains(name.name)) return context.refuse();
   // A part of a lockstep factor stands for the factor where its values tell the levels apart.
   if (const int at = study.factor_of[parameter];
       at >= 0 && identifies(study.factors[at], static_cast<unsigned>(parameter)))

@@ -136,15 +136,15 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   if (declaration.optional)
     return context.emitter.refuse(declaration.name.range, IncompleteMetric, metric.name,
                                   "has no value where a metric that it reads has none: write 'optional' there");
-  metric.text = context.expressions.written(declaration.derived->range);
-  FormulaPtr value = context.expressions.build(*declaration.derived, place);
+  metric.text = context.written(declaration.derived->range);
+  FormulaPtr value = context.build(*declaration.derived, place);
   if (value->type.isError()) return std::nullopt;
   // Conditions, levels and properties of a machine are not in a plan's terms.
   const Formula* foreign = foreignPart(*value);
   if (foreign || value->type.kind != Type::Kind::Number)
     return context.emitter.refuse(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
                                   "built with + - * /, max, min, epochs_to, and median, p99 and the like of a series",
-                                  context.expressions.written((foreign ? foreign : value.get())->range));
+                                  context.written((foreign ? foreign : value.get())->range));
   // `use` sets the kind when the expression reads a metric.
   if (!kind)
     return context.emitter.refuse(declaration.derived->range, IncompleteMetric, metric.name, "reads no metric");

@@ -2,6 +2,7 @@
 // reader (regex, json, csv, stdout, size, same), perhaps inside a reduction (median, last, …), and becomes a
 // plan::CommandMetric: a file, a place in it, and the factor to base units.
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
@@ -36,8 +37,6 @@ struct Wanted {
   bool optional = false;
   /// The workload's `outputs`, which gives a file that the reader does not name; may be null.
   const ast::Expr* outputs = nullptr;
-  /// The workload, whose parameters may stand in texts as `${name}`.
-  const Workload* of = nullptr;
   /// Whether a text is read, which names a level.
   bool text = false;
   /// Whether the series is kept as a sketch; values at its ends are left out where it is read.
@@ -45,8 +44,8 @@ struct Wanted {
 };
 
 /// Refuses a way to read, with examples of all readers.
-diag::Refusal refuse(Context& context, source::Range range, std::string_view why) {
-  return context.emitter.build(range, MetricSourceShape, why)
+diag::Refusal refuse(WorkloadScope& of, source::Range range, std::string_view why) {
+  return of.emitter.build(range, MetricSourceShape, why)
       .note({},
             "write 'regex(\"step ([0-9.]+) ms\", unit = 1ms)', 'json(\"out.json\", \"/time\", unit = 1s)', "
             "'csv(\"log.csv\", column = \"loss\")', 'size(\"out\")', 'stdout', or 'trial' for a value that the program "
@@ -108,7 +107,8 @@ const std::vector<Reader> kReaders = {
 
 /// Checks one call. `texts`, `named` and `scale` collect its arguments.
 struct SourceChecker {
-  Context& context;
+  /// The workload, whose parameters may stand in texts as `${name}`.
+  WorkloadScope& of;
   ModuleScope& scope;
   Wanted wanted;
   /// The positional texts, by and by completed from defaults.
@@ -127,7 +127,7 @@ struct SourceChecker {
     static const ast::CallExpr kBare;
     auto* name = std::get_if<ast::NameExpr>(&expr.node);
     auto* call = std::get_if<ast::CallExpr>(&expr.node);
-    if (!name && !call) return refuse(context, expr.range, "this is not a way to read a number");
+    if (!name && !call) return refuse(of, expr.range, "this is not a way to read a number");
     const ast::QualifiedName& callee = name ? name->name : call->callee;
     const std::string word = joined(callee);
     if (call && isReduction(word)) return oneOf(expr, *call);
@@ -137,7 +137,7 @@ struct SourceChecker {
     const bool known = reader != kReaders.end() && (call || reader->from == From::Lines || word == kTrial) &&
                        (wanted.expected || reader->from != From::Same);
     if (!known && name && reader != kReaders.end())
-      return refuse(context, expr.range, fmt::format("'{}' takes {}, in brackets", word, reader->takes));
+      return refuse(of, expr.range, fmt::format("'{}' takes {}, in brackets", word, reader->takes));
     if (!known) return unknown(callee.range, word);
     // A reduction calls `read` again for the reader inside it.
     texts.clear();
@@ -145,14 +145,14 @@ struct SourceChecker {
     scale = 1;
     if (!collect(call ? *call : kBare, *reader) || !complete(expr.range, *reader)) return std::nullopt;
     if (texts.size() != reader->texts)
-      return refuse(context, expr.range, fmt::format("'{}' takes {}", reader->word, reader->takes));
+      return refuse(of, expr.range, fmt::format("'{}' takes {}", reader->word, reader->takes));
     // A CommandMetric has a file and a place in it. For regex the file is a named argument and the pattern the
     // place.
     texts.resize(2);
     if (!suits(expr.range, reader->from)) return std::nullopt;
     if (reader->from == From::Regex) texts = {named, texts[0]};
     if (reader->from == From::Same && !plan::parametersIn(texts[1]).empty())
-      return refuse(context, expr.range, "a file of the study has one name at all points");
+      return refuse(of, expr.range, "a file of the study has one name at all points");
     // The expected file is the author's, relative to the study; the written one lies in the trial's folder.
     if (reader->from == From::Same) texts[1] = load::relativeTo(scope.file->directory, texts[1]);
     plan::CommandMetric made = metricOf(reader->from, texts[0], texts[1]);
@@ -171,8 +171,8 @@ struct SourceChecker {
   bool group(source::Range range, plan::CommandMetric& made) {
     const std::vector<std::string> names = groupsOf(made.where);
     if (names.size() < 2 || wanted.expected || whole) return true;
-    if (std::ranges::count(names, wanted.name) == 0)
-      return refuse(context, range,
+    if (!llvm::is_contained(names, wanted.name))
+      return refuse(of, range,
                     fmt::format("the pattern has the groups {}, and none for '{}'", diag::list(names), wanted.name));
     made.group = wanted.name;
     return true;
@@ -186,7 +186,7 @@ struct SourceChecker {
     if (!collect(call, {tool.word, tool.from, 1, "a file, or stdout", {"unit", "column"}})) return std::nullopt;
     if (texts.empty())
       if (auto file = outputsFile(wanted.outputs, tool.word)) texts.push_back(std::move(*file));
-    if (texts.size() != 1) return refuse(context, expr.range, fmt::format("'{}' takes a file, or stdout", tool.word));
+    if (texts.size() != 1) return refuse(of, expr.range, fmt::format("'{}' takes a file, or stdout", tool.word));
     if (whole) return plan::CommandMetric{};
     const std::string name = named.empty() ? wanted.name : named;
     plan::CommandMetric made = metricOf(tool.from, texts[0], "");
@@ -194,7 +194,7 @@ struct SourceChecker {
     if (!column && (tool.others.empty() || tool.from == From::Regex)) {
       std::vector<std::string> names;
       for (const ToolColumn& one : tool.columns) names.emplace_back(one.name);
-      return diag::unknownName(context.emitter, expr.range, "column", name, names, fmt::format(" of {}", tool.word));
+      return diag::unknownName(of.emitter, expr.range, "column", name, names, fmt::format(" of {}", tool.word));
     }
     made.where = tool.from == From::Regex ? tool.others : column ? column->where : tool.others;
     if (tool.from == From::Regex) made.group = name;
@@ -205,11 +205,11 @@ struct SourceChecker {
     const auto unit = findUnit(column->unit, nullptr);
     if (wanted.text) return made;
     if (unit->dimension != wanted.dimension && !(unit->dimension.isPure() && wanted.dimension.isPure()))
-      return context.emitter.refuse(expr.range, errors::UnitMismatch, fmt::format("'{}' of {}", name, tool.word),
-                                    unit->dimension.typeName(), fmt::format("'{}'", wanted.name),
-                                    wanted.dimension.typeName());
+      return of.emitter.refuse(expr.range, errors::UnitMismatch, fmt::format("'{}' of {}", name, tool.word),
+                               unit->dimension.typeName(), fmt::format("'{}'", wanted.name),
+                               wanted.dimension.typeName());
     if (!(scale == Rational(1)))
-      return refuse(context, expr.range, fmt::format("'{}' says the unit of '{}' itself", tool.word, name));
+      return refuse(of, expr.range, fmt::format("'{}' says the unit of '{}' itself", tool.word, name));
     made.scale = unit->scale.toDouble() * column->scale;
     return made;
   }
@@ -217,7 +217,7 @@ struct SourceChecker {
   /// Reports an unknown reader, with those that are possible here as candidates.
   diag::Refusal unknown(source::Range range, const std::string& word) {
     if (const plan::Outside* seen = plan::seenFromOutside(word))
-      return context.emitter
+      return of.emitter
           .build(range, MetricSourceShape,
                  fmt::format("expc measures '{0}' of every program: declare 'metric {0} : {1}', without 'from'",
                              seen->name, seen->type))
@@ -230,33 +230,33 @@ struct SourceChecker {
       for (const plan::Outside& seen : plan::kSeenFromOutside) names.emplace_back(seen.name);
     }
     std::ranges::move(words::texts(words::Role::Taken), std::back_inserter(names));
-    return diag::unknownName(context.emitter, range, "way to read a number", word, names);
+    return diag::unknownName(of.emitter, range, "way to read a number", word, names);
   }
 
   /// Reads a reduction of several numbers to one: `median(json("out.json", "/times"))`.
   Source oneOf(const ast::Expr& expr, const ast::CallExpr& call) {
     const std::string word = joined(call.callee);
     const auto positional = [](const ast::CallArgument& argument) { return !argument.name; };
-    const auto take = context.expressions.reduction(call, expr.range, {&scope});
+    const auto take = of.context.reduction(call, expr.range, {&scope});
     if (!take) return std::nullopt;
     if (std::ranges::count_if(call.arguments, positional) != 1)
-      return refuse(context, expr.range, fmt::format("'{}' takes one way to read numbers", word));
+      return refuse(of, expr.range, fmt::format("'{}' takes one way to read numbers", word));
     if (wanted.series)
-      return refuse(context, expr.range,
+      return refuse(of, expr.range,
                     fmt::format("a {} keeps all numbers, so '{}' has no effect",
                                 wanted.distribution ? "distribution" : "series", word));
     const bool counts = take->take == plan::Reduction::Take::Count;
     if (counts && !wanted.dimension.isPure())
-      return context.emitter.refuse(expr.range, errors::UnitMismatch, "a count", "a number",
-                                    wanted.expected ? "the other side" : fmt::format("'{}'", wanted.name),
-                                    wanted.dimension.typeName());
+      return of.emitter.refuse(expr.range, errors::UnitMismatch, "a count", "a number",
+                               wanted.expected ? "the other side" : fmt::format("'{}'", wanted.name),
+                               wanted.dimension.typeName());
     const bool number = std::exchange(wanted.number, wanted.number && !counts);
     auto source = read(*std::ranges::find_if(call.arguments, positional)->value);
     wanted.number = number;
     if (!source) return std::nullopt;
     if (source->take || source->from == From::Size || source->from == From::Same)
-      return refuse(context, expr.range, fmt::format("'{}' takes a source of several numbers", word));
-    if (counts && source->scale != 1) return refuse(context, expr.range, "a count has no unit");
+      return refuse(of, expr.range, fmt::format("'{}' takes a source of several numbers", word));
+    if (counts && source->scale != 1) return refuse(of, expr.range, "a count has no unit");
     source->take = take;
     return source;
   }
@@ -266,22 +266,22 @@ struct SourceChecker {
     for (const ast::CallArgument& argument : call.arguments) {
       const std::string name = argument.name ? argument.name->name : "";
       if (wanted.distribution && (name == "skip" || name == "first" || name == "last")) {
-        if (!context.expressions.selection(argument, reader.word, {&scope}, taken)) return false;
+        if (!of.context.selection(argument, reader.word, {&scope}, taken)) return false;
         continue;
       }
-      if (argument.name && std::ranges::count(reader.named, name) == 0)
-        return diag::unknownName(context.emitter, argument.name->range, "argument", name, reader.named);
+      if (argument.name && !llvm::is_contained(reader.named, name))
+        return diag::unknownName(of.emitter, argument.name->range, "argument", name, reader.named);
       if (name == "unit") {
         if (!unit(*argument.value)) return false;
         continue;
       }
       auto text = fileOf(*argument.value);
       if (!text) {
-        return refuse(context, argument.value->range, fmt::format("'{}' takes texts here", reader.word));
+        return refuse(of, argument.value->range, fmt::format("'{}' takes texts here", reader.word));
       }
       if (!placeholders(argument.value->range, *text)) return false;
       if (std::holds_alternative<ast::StringLiteral>(argument.value->node) && (*text == "stdout" || *text == "stderr"))
-        return context.emitter
+        return of.emitter
             .build(argument.value->range, MetricSourceShape,
                    fmt::format("'{}' in quotes is a file of that name", *text))
             .fix(argument.value->range, *text)
@@ -296,10 +296,10 @@ struct SourceChecker {
 
   /// Sets `scale` from `unit = 1ms`.
   bool unit(const ast::Expr& expr) {
-    auto value = context.expressions.constant(expr, {&scope}, Type::number(wanted.dimension), "the unit");
+    auto value = of.context.constant(expr, {&scope}, Type::number(wanted.dimension), "the unit");
     if (!value) return false;
     scale = *value->asNumber();
-    if (scale.sign() <= 0) refuse(context, expr.range, "a unit must be above zero");
+    if (scale.sign() <= 0) refuse(of, expr.range, "a unit must be above zero");
     return scale.sign() > 0;
   }
 
@@ -308,7 +308,7 @@ struct SourceChecker {
     if (reader.word == kTrial) {
       if (!texts.empty()) return true;  // refused for its texts
       texts = {plan::kTrialFile, "/" + wanted.name};
-      return !wanted.name.empty() || refuse(context, range, "an expectation has no name that a program could report");
+      return !wanted.name.empty() || refuse(of, range, "an expectation has no name that a program could report");
     }
     const bool json = reader.from == From::Json;
     if (!json && reader.from != From::Csv) return true;
@@ -318,7 +318,7 @@ struct SourceChecker {
       auto file = outputsFile(wanted.outputs, reader.word);
       if (file) texts.insert(texts.begin(), std::move(*file));
       if (json && texts.size() == 1) {
-        return refuse(context, range, "'json' needs a file, but 'outputs' names none");
+        return refuse(of, range, "'json' needs a file, but 'outputs' names none");
       }
     }
     if (texts.size() == 1 && !named.empty()) texts.push_back(named);
@@ -329,14 +329,14 @@ struct SourceChecker {
   /// Whether the texts fit their reader: a group in a pattern, a JSON pointer, Bytes for a size.
   bool suits(source::Range range, From from) {
     const bool grouped = from != From::Regex || !wanted.number || texts[0].find('(') != std::string::npos;
-    if (!grouped) refuse(context, range, "the pattern needs a group '(…)' around the number");
+    if (!grouped) refuse(of, range, "the pattern needs a group '(…)' around the number");
     const bool pointer = from != From::Json || texts[1].empty() || texts[1][0] == '/';
-    if (!pointer) refuse(context, range, "a JSON pointer begins with '/'");
+    if (!pointer) refuse(of, range, "a JSON pointer begins with '/'");
     const bool bytes = from != From::Size || !wanted.number || wanted.dimension == Dimension::of(Dimension::Bytes);
     if (!bytes)
-      context.emitter.emit(range, errors::UnitMismatch, "the size of a file", "Bytes",
-                           wanted.expected ? "the other side" : fmt::format("'{}'", wanted.name),
-                           wanted.dimension.typeName());
+      of.emitter.emit(range, errors::UnitMismatch, "the size of a file", "Bytes",
+                      wanted.expected ? "the other side" : fmt::format("'{}'", wanted.name),
+                      wanted.dimension.typeName());
     return grouped && pointer && bytes;
   }
 
@@ -344,17 +344,16 @@ struct SourceChecker {
   bool placeholders(source::Range literal, const std::string& text) {
     for (const std::string& name : plan::parametersIn(text)) {
       const size_t at = text.find("${" + name) + 2;
-      const source::Range range = parse::writtenRange(context.sources, literal, at, at + name.size());
-      const int index = wanted.of->findParameter(name);
-      if (index < 0)
-        return diag::unknownName(context.emitter, range, "parameter", name, namesOf(wanted.of->parameters));
-      const Parameter& parameter = wanted.of->parameters[index];
+      const source::Range range = parse::writtenRange(of.context.sources, literal, at, at + name.size());
+      const int index = of.workload.findParameter(name);
+      if (index < 0) return diag::unknownName(of.emitter, range, "parameter", name, namesOf(of.workload.parameters));
+      const Parameter& parameter = of.workload.parameters[index];
       if (parameter.inside) {
-        errors::badInside(context.emitter, range, name, "stands in what is read once for all of its levels");
+        errors::badInside(of.emitter, range, name, "stands in what is read once for all of its levels");
         return false;
       }
       if (parameter.when)
-        return refuse(context, range, fmt::format("'{}' has no value where its 'when' does not hold", name));
+        return refuse(of, range, fmt::format("'{}' has no value where its 'when' does not hold", name));
     }
     return true;
   }
@@ -388,22 +387,20 @@ std::vector<ast::MetricDecl> withSeen(const ast::WorkloadDecl& workload) {
   return all;
 }
 
-bool checkOutputsClause(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload, const Workload& of,
-                        const ast::Expr& source) {
-  if (!workload.command && &source != workload.outputs.get())
-    return refuse(context, source.range, "only the metrics of a command are read with 'from'");
+bool checkOutputsClause(WorkloadScope& of, const ast::Expr& source) {
+  if (!of.declaration.command && &source != of.declaration.outputs.get())
+    return refuse(of, source.range, "only the metrics of a command are read with 'from'");
   // `name` stands for every metric's name in the place of `outputs`.
   Wanted wanted;
-  wanted.of = &of;
   wanted.name = "name";
   auto* call = std::get_if<ast::CallExpr>(&source.node);
   for (size_t i = 0; call && i < call->arguments.size(); ++i) {
     const ast::CallArgument& argument = call->arguments[i];
     if (argument.name && argument.name->name == "unit") {
-      return refuse(context, argument.name->range, "each metric has its own unit: write it in the metric's 'from'");
+      return refuse(of, argument.name->range, "each metric has its own unit: write it in the metric's 'from'");
     }
   }
-  SourceChecker checker{context, scope, std::move(wanted)};
+  SourceChecker checker{of, of.scope, std::move(wanted)};
   checker.whole = true;
   return checker.read(source).has_value();
 }
@@ -417,18 +414,18 @@ static bool readsRowsOf(const plan::CommandMetric& key, const plan::CommandMetri
   return below.consume_front(plan::rowsIn(key.where)) && (below.empty() || below.front() == '/');
 }
 
-std::optional<plan::CommandMetric> checkInside(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload,
-                                               const ast::ParamDecl& declaration, const Workload& of) {
+std::optional<plan::CommandMetric> checkInside(WorkloadScope& of, const ast::ParamDecl& declaration) {
   const std::string& name = declaration.name.name;
-  const Parameter& parameter = of.parameters[of.findParameter(name)];
+  const std::vector<Parameter>& parameters = of.workload.parameters;
+  const Parameter& parameter = parameters[of.workload.findParameter(name)];
   const Type& type = parameter.type;
   const bool number = type.kind == Type::Kind::Number;
   const auto bad = [&](std::string_view why) {
-    errors::badInside(context.emitter, declaration.name.range, name, why);
+    errors::badInside(of.emitter, declaration.name.range, name, why);
     return std::nullopt;
   };
   if (type.isError()) return std::nullopt;
-  if (!workload.command) return bad("is one of a workload without a command");
+  if (!of.declaration.command) return bad("is one of a workload without a command");
   if (name == "gpus" || name == "nodes" || name == "numa") return bad("decides on which devices a process runs");
   if (declaration.value) return bad("has a default, but a study lists its levels");
   if (parameter.when) return bad("has a 'when', but every process goes through its levels");
@@ -437,25 +434,24 @@ std::optional<plan::CommandMetric> checkInside(Context& context, ModuleScope& sc
       std::ranges::all_of(type.enumeration->levels, [](const auto& level) { return level.fields.empty(); });
   if (!number && !levels && type.kind != Type::Kind::String && type.kind != Type::Kind::Bool)
     return bad("must be a number, a text, a bool or an enum without fields");
-  for (const Parameter& other : of.parameters)
-    if (other.when && std::ranges::count(parametersOf(*other.when), unsigned(&parameter - of.parameters.data())) > 0)
+  for (const Parameter& other : parameters)
+    if (other.when && llvm::is_contained(parametersOf(*other.when), unsigned(&parameter - parameters.data())))
       return bad(fmt::format("decides in 'when' whether '{}' exists, which a process has once", other.name));
-  if (!declaration.inside_source && !workload.outputs)
+  if (!declaration.inside_source && !of.declaration.outputs)
     return bad("does not say where rows name its levels: write 'inside from csv(\"out.csv\")', or 'outputs' for all");
   Wanted wanted{name, number ? type.dimension : Dimension()};
   wanted.text = !number;
   wanted.number = number;
-  wanted.outputs = workload.outputs.get();
-  wanted.of = &of;
-  const ast::Expr& source = declaration.inside_source ? *declaration.inside_source : *workload.outputs;
-  auto key = SourceChecker{context, scope, std::move(wanted)}.read(source);
+  wanted.outputs = of.declaration.outputs.get();
+  const ast::Expr& source = declaration.inside_source ? *declaration.inside_source : *of.declaration.outputs;
+  auto key = SourceChecker{of, of.scope, std::move(wanted)}.read(source);
   if (!key) return std::nullopt;
   replaceAll(key->where, "{name}", name);
   const bool table = key->from == From::Json || key->from == From::Csv || !key->group.empty();
   if (key->take || !table) return bad("must be read from rows: of a table, of JSON, or of a pattern with named groups");
   key->row = true;
   key->text = !number;
-  for (const Parameter& other : of.parameters)
+  for (const Parameter& other : parameters)
     if (other.inside && !readsRowsOf(*other.inside, *key))
       return bad(fmt::format("is named in other rows than '{}'", other.name));
   return key;
@@ -469,40 +465,41 @@ void takeRows(const Workload& of, Metric& metric) {
   metric.of_process = !metric.source->row;
 }
 
-bool checkMetricSource(Context& context, ModuleScope& scope, const ast::WorkloadDecl& workload, const Workload& of,
-                       const ast::MetricDecl& declaration, Metric& metric, const ast::Expr* all) {
-  const size_t before = context.problems();
-  const ast::Expr* outputs = all ? all : workload.outputs.get();
-  Wanted wanted{metric.name, metric.dimension, metric.series, false, true, declaration.optional, outputs, &of};
+bool checkMetricSource(WorkloadScope& of, ModuleScope& scope, const ast::MetricDecl& declaration, Metric& metric,
+                       const ast::Expr* all) {
+  const size_t before = of.context.problems();
+  const bool command = of.declaration.command.has_value();
+  const ast::Expr* outputs = all ? all : of.declaration.outputs.get();
+  Wanted wanted{metric.name, metric.dimension, metric.series, false, true, declaration.optional, outputs};
   wanted.distribution = metric.distribution;
-  SourceChecker checker{context, scope, std::move(wanted)};
-  if (metric.distribution && !workload.command)
-    refuse(context, metric.range, "only a metric of a command can be a distribution: a sketch of its output is kept");
-  if (declaration.optional && !workload.command)
-    refuse(context, metric.range,
+  SourceChecker checker{of, scope, std::move(wanted)};
+  if (metric.distribution && !command)
+    refuse(of, metric.range, "only a metric of a command can be a distribution: a sketch of its output is kept");
+  if (declaration.optional && !command)
+    refuse(of, metric.range,
            "only a metric of a command can be optional, because only a command's output may lack a value");
   if (declaration.source) {
-    if (workload.command)
+    if (command)
       metric.source = checker.read(*declaration.source);
     else
-      refuse(context, declaration.source->range, "only the metrics of a command are read with 'from'");
-    return context.problems() == before;
+      refuse(of, declaration.source->range, "only the metrics of a command are read with 'from'");
+    return of.context.problems() == before;
   }
   // A metric without `from` is observed from outside, or `outputs` reads it at its own name.
   if (outputs && declaration.optional && seenFromOutside(metric))
     refuse(
-        context, metric.range,
+        of, metric.range,
         fmt::format("'{}' would be measured from outside and not read by 'outputs', which an optional metric suggests; "
                     "write its 'from'",
                     metric.name));
-  if (!workload.command || seenFromOutside(metric)) return context.problems() == before;
+  if (!command || seenFromOutside(metric)) return of.context.problems() == before;
   if (outputs) {
     metric.source = checker.read(*outputs);
     if (!metric.source) return false;
     replaceAll(metric.source->where, "{name}", metric.name);
-    return context.problems() == before;
+    return of.context.problems() == before;
   }
-  context.emitter.build(metric.range, MissingSource, metric.name)
+  of.emitter.build(metric.range, MissingSource, metric.name)
       .note({},
             "write 'from regex(…)', 'from json(…)', 'from csv(…)' or 'from trial' after it, or 'outputs json(…)' for "
             "all; without a source, expc measures only {0}",
@@ -511,13 +508,10 @@ bool checkMetricSource(Context& context, ModuleScope& scope, const ast::Workload
   return false;
 }
 
-std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope& scope,
-                                                  const ast::WorkloadDecl& workload, const Workload& of,
-                                                  const ast::Expr& expr) {
+std::optional<plan::Expectation> checkExpectation(WorkloadScope& of, const ast::Expr& expr) {
   Wanted wanted;
-  wanted.of = &of;
   wanted.expected = true;
-  wanted.outputs = workload.outputs.get();
+  wanted.outputs = of.declaration.outputs.get();
   plan::Expectation expectation;
   auto* unary = std::get_if<ast::UnaryExpr>(&expr.node);
   const bool forbidden = unary && unary->op == ast::UnaryOp::Not;
@@ -526,16 +520,16 @@ std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope&
   auto* binary = std::get_if<ast::BinaryExpr>(&condition.node);
   const auto relation = binary ? relationOf(opOf(binary->op)) : std::nullopt;
   if (relation) {
-    auto limit = context.expressions.number(*binary->right, {&scope}, "an expectation");
+    auto limit = of.context.number(*binary->right, {&of.scope}, "an expectation");
     if (!limit) return std::nullopt;
     wanted.dimension = std::get<Value::Number>(limit->node).dimension;
-    expectation.bound = boundOf(*relation, *limit->asNumber(), context.expressions.written(binary->right->range));
+    expectation.bound = boundOf(*relation, *limit->asNumber(), of.context.written(binary->right->range));
   }
   wanted.number = relation.has_value();
-  auto source = SourceChecker{context, scope, std::move(wanted)}.read(relation ? *binary->left : condition);
+  auto source = SourceChecker{of, of.scope, std::move(wanted)}.read(relation ? *binary->left : condition);
   if (!source) return std::nullopt;
   if (forbidden && (relation || source->from != From::Regex || source->take))
-    return refuse(context, expr.range, "'not' goes before a pattern that must not occur, as in 'not regex(\"ERROR\")'");
+    return refuse(of, expr.range, "'not' goes before a pattern that must not occur, as in 'not regex(\"ERROR\")'");
   // A pattern that must not occur is one that occurs no times.
   if (forbidden) {
     source->take = plan::Reduction::Take::Count;
@@ -544,11 +538,11 @@ std::optional<plan::Expectation> checkExpectation(Context& context, ModuleScope&
   // A bare reader is a condition only if it can match or compare; a number needs a relation.
   const bool truth = source->from == From::Regex || source->from == From::Json || source->from == From::Same;
   if (!relation && !forbidden && (!truth || source->take))
-    return refuse(context, expr.range, "compare the number with its bound, as in 'size(\"out\") <= 1MB'");
+    return refuse(of, expr.range, "compare the number with its bound, as in 'size(\"out\") <= 1MB'");
   if (relation && source->from == From::Same)
-    return refuse(context, expr.range, "whether two files are equal is not a number");
+    return refuse(of, expr.range, "whether two files are equal is not a number");
   expectation.read = std::move(*source);
-  expectation.read.name = context.expressions.written(expr.range);
+  expectation.read.name = of.context.written(expr.range);
   return expectation;
 }
 

@@ -22,14 +22,13 @@ std::string_view kindName(Type::Kind kind) {
                                       : "a value";
 }
 
-/// A type in words, for "…, not …".
+}  // namespace
+
 std::string describe(const Type& type) {
   if (type.kind == Type::Kind::Bool) return "a condition";
   const bool plain = type.kind == Type::Kind::Number && type.dimension.isPlain();
   return plain ? "a plain number" : fmt::format("of type {}", type.name());
 }
-
-}  // namespace
 
 Op opOf(ast::BinaryOp op) {
   // In the order of ast::BinaryOp.
@@ -40,8 +39,8 @@ Op opOf(ast::BinaryOp op) {
   return kOps[static_cast<size_t>(op)];
 }
 
-void Expressions::mismatch(source::Range range, std::string_view what, const Type& expected, const Type& found) {
-  auto builder = emitter_.build(range, errors::TypeMismatch, what, describe(expected), describe(found));
+void Context::mismatch(source::Range range, std::string_view what, const Type& expected, const Type& found) {
+  auto builder = emitter.build(range, errors::TypeMismatch, what, describe(expected), describe(found));
   // Notes for the usual causes: mixed ratio and share, a missing unit, a quoted level.
   using Flavor = Dimension::Flavor;
   bool ratio_and_share = expected.dimension.flavor != Flavor::Plain && found.dimension.flavor != Flavor::Plain &&
@@ -59,31 +58,31 @@ void Expressions::mismatch(source::Range range, std::string_view what, const Typ
   builder.emit();
 }
 
-bool Expressions::want(const Formula& formula, Type::Kind kind, std::string_view what) {
+bool Context::want(const Formula& formula, Type::Kind kind, std::string_view what) {
   // Error passes: its cause was reported.
   if (formula.type.isError() || formula.type.kind == kind) return true;
-  return emitter_.refuse(formula.range, errors::TypeMismatch, what, kindName(kind), describe(formula.type));
+  return emitter.refuse(formula.range, errors::TypeMismatch, what, kindName(kind), describe(formula.type));
 }
 
-bool Expressions::agree(FormulaPtr& left, FormulaPtr& right) {
+bool Context::agree(FormulaPtr& left, FormulaPtr& right) {
   // `x <= 5%` compares a plain number with 0.05.
   left = asNumber(std::move(left), right->type);
   right = asNumber(std::move(right), left->type);
   if (left->type.isError() || right->type.isError() || left->type.agreesWith(right->type)) return true;
-  return emitter_
+  return emitter
       .build(source::join(left->range, right->range), errors::UnitMismatch, "the left side", describe(left->type),
              "the right side", describe(right->type))
       .refuse();
 }
 
-FormulaPtr Expressions::condition(const ast::Expr& expr, const ExpressionScope& place, std::string_view what) {
+FormulaPtr Context::condition(const ast::Expr& expr, const ExpressionScope& place, std::string_view what) {
   Type boolean = Type::boolean();
   FormulaPtr formula = build(expr, place, &boolean);
   if (formula->type.isError() || !want(*formula, Type::Kind::Bool, what)) return nullptr;
   return formula;
 }
 
-FormulaPtr Expressions::unary(const ast::UnaryExpr& unary, const Site& at) {
+FormulaPtr Context::unary(const ast::UnaryExpr& unary, const Site& at) {
   bool negate = unary.op == ast::UnaryOp::Negate;
   FormulaPtr operand = build(*unary.operand, at.place);
   if (!want(*operand, negate ? Type::Kind::Number : Type::Kind::Bool,
@@ -92,7 +91,7 @@ FormulaPtr Expressions::unary(const ast::UnaryExpr& unary, const Site& at) {
   return make(negate ? Op::Negate : Op::Not, operand->type, at.range, {operand});
 }
 
-FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, const Site& at) {
+FormulaPtr Context::binary(const ast::BinaryExpr& binary, const Site& at) {
   using enum ast::BinaryOp;
   const ast::BinaryOp op = binary.op;
   if (op == In || op == NotIn) return membership(binary, at);
@@ -107,14 +106,14 @@ FormulaPtr Expressions::binary(const ast::BinaryExpr& binary, const Site& at) {
   return good ? make(opOf(op), Type::boolean(), at.range, {left, right}) : error();
 }
 
-FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, const Site& at) {
+FormulaPtr Context::coalesce(const ast::BinaryExpr& binary, const Site& at) {
   FormulaPtr left = build(*binary.left, at.place);
   // The right side may be a bare level of the left side's enum.
   FormulaPtr right = build(*binary.right, at.place, &left->type);
   if (left->type.isError() || right->type.isError() || !agree(left, right)) return error();
   // A constant is always there, so the alternative is dead.
   if (left->isConstant()) {
-    emitter_.build(binary.left->range, UselessCoalesce, written(binary.left->range))
+    emitter.build(binary.left->range, UselessCoalesce, written(binary.left->range))
         .note(binary.right->range, "the value after '\?\?' is never used")
         .emit();
     return left;
@@ -125,7 +124,7 @@ FormulaPtr Expressions::coalesce(const ast::BinaryExpr& binary, const Site& at) 
   return make(Op::Coalesce, type, at.range, {left, right});
 }
 
-FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, const Site& at) {
+FormulaPtr Context::equality(const ast::BinaryExpr& binary, const Site& at) {
   const Op op = opOf(binary.op);
   FormulaPtr left, right;
   // A bare level gets its meaning from the other side's type, so build the side that names a value first.
@@ -143,13 +142,13 @@ FormulaPtr Expressions::equality(const ast::BinaryExpr& binary, const Site& at) 
     const Type& type = left->type;
     bool ordered = type.kind == Type::Kind::Number || (type.kind == Type::Kind::Enum && type.enumeration->ordered);
     if (!ordered)
-      return error(emitter_.refuse(at.range, errors::TypeMismatch, "an operand of an ordering",
-                                   "a number or a level of an ordered enum", describe(type)));
+      return error(emitter.refuse(at.range, errors::TypeMismatch, "an operand of an ordering",
+                                  "a number or a level of an ordered enum", describe(type)));
   }
   return make(op, Type::boolean(), at.range, {left, right});
 }
 
-FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, const Site& at) {
+FormulaPtr Context::membership(const ast::BinaryExpr& binary, const Site& at) {
   // A written range or set belongs to `in`; anything else must be a list value.
   const auto* members = membersOf(*binary.right);
   const bool written = std::holds_alternative<ast::RangeExpr>(binary.right->node) || members;
@@ -178,15 +177,15 @@ FormulaPtr Expressions::membership(const ast::BinaryExpr& binary, const Site& at
     }
     result = good ? make(Op::InSet, Type::boolean(), at.range, std::move(operands)) : error();
   } else {
-    return error(emitter_.refuse(binary.right->range, errors::TypeMismatch, "the right side of 'in'",
-                                 "a set { … }, a range or a list", describe(list->type)));
+    return error(emitter.refuse(binary.right->range, errors::TypeMismatch, "the right side of 'in'",
+                                "a set { … }, a range or a list", describe(list->type)));
   }
   // `not in` negates the same formula.
   if (binary.op == ast::BinaryOp::In || result->type.isError()) return result;
   return make(Op::Not, Type::boolean(), at.range, {result});
 }
 
-FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, const Site& at) {
+FormulaPtr Context::range(FormulaPtr value, const ast::RangeExpr& bounds, const Site& at) {
   Formula formula = formulaOf(Op::InRange, Type::boolean(), at.range, {value});
   formula.geometric = bounds.geometric;
   bool good = want(*value, Type::Kind::Number, "the left side of 'in'");
@@ -200,7 +199,7 @@ FormulaPtr Expressions::range(FormulaPtr value, const ast::RangeExpr& bounds, co
   return good ? make(std::move(formula)) : error();
 }
 
-FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, const Site& at) {
+FormulaPtr Context::arithmetic(const ast::BinaryExpr& binary, const Site& at) {
   const Op op = opOf(binary.op);
   // `300 / row`: a unit without a number may be a divisor.
   FormulaPtr left = build(*binary.left, at.place),
@@ -215,35 +214,35 @@ FormulaPtr Expressions::arithmetic(const ast::BinaryExpr& binary, const Site& at
   auto dimension = op == Op::Multiply ? left->type.dimension.times(right->type.dimension)
                                       : left->type.dimension.over(right->type.dimension);
   if (!dimension)
-    return error(emitter_.refuse(at.range, errors::UnitMismatch, "the left side", describe(left->type),
-                                 "the right side", describe(right->type)));
+    return error(emitter.refuse(at.range, errors::UnitMismatch, "the left side", describe(left->type), "the right side",
+                                describe(right->type)));
   // Constant division by zero is reported at once, even if the left side is not constant.
   if (const Rational* divisor = right->constant.asNumber();
       op == Op::Divide && right->isConstant() && divisor->sign() == 0) {
-    reportFailure({Failure::Kind::DivisionByZero, at.range}, "", "", emitter_);
+    reportFailure({Failure::Kind::DivisionByZero, at.range}, "", "", emitter);
     return error();
   }
   return make(op, Type::number(*dimension), at.range, {left, right});
 }
 
-bool Expressions::takes(const ast::CallExpr& call, const Site& at, bool fits, std::string_view number,
-                        std::string_view each) {
+bool Context::takes(const ast::CallExpr& call, const Site& at, bool fits, std::string_view number,
+                    std::string_view each) {
   const std::string& word = call.callee.parts[0].name;
-  if (!fits) emitter_.emit(at.range, errors::WrongArguments, word, number, errors::arguments(call.arguments.size()));
+  if (!fits) emitter.emit(at.range, errors::WrongArguments, word, number, errors::arguments(call.arguments.size()));
   for (const ast::CallArgument& argument : call.arguments)
     if (fits && argument.name) {
       const std::string found = fmt::format("'{} = …'", argument.name->name);
-      return emitter_.refuse(argument.name->range, errors::WrongArguments, word, each, found);
+      return emitter.refuse(argument.name->range, errors::WrongArguments, word, each, found);
     }
   return fits;
 }
 
-bool Expressions::alike(const Formula& value, const Formula*& first, Type& type, std::string_view word) {
+bool Context::alike(const Formula& value, const Formula*& first, Type& type, std::string_view word) {
   if (value.type.isError()) return false;
   if (!first) type = value.type;
   if (!first) first = &value;
   if (!value.type.agreesWith(type))
-    return emitter_
+    return emitter
         .build(value.range, errors::UnitMismatch, fmt::format("the first value of '{}'", word), type.name(), "this one",
                value.type.name())
         .note(first->range, "the first value")
@@ -253,7 +252,7 @@ bool Expressions::alike(const Formula& value, const Formula*& first, Type& type,
   return true;
 }
 
-FormulaPtr Expressions::choose(const ast::CallExpr& call, const Site& at) {
+FormulaPtr Context::choose(const ast::CallExpr& call, const Site& at) {
   const size_t count = call.arguments.size();
   if (!takes(call, at, count >= 3 && count % 2 == 1, "a condition and a value, more of these, and a value at the end",
              "conditions and values in their order"))
@@ -273,7 +272,7 @@ FormulaPtr Expressions::choose(const ast::CallExpr& call, const Site& at) {
   return good ? make(Formula::Op::Choose, type, at.range, std::move(parts)) : error();
 }
 
-FormulaPtr Expressions::count(const ast::CallExpr& call, const Site& at) {
+FormulaPtr Context::count(const ast::CallExpr& call, const Site& at) {
   if (!takes(call, at, !call.arguments.empty(), "one condition or more", "conditions")) return error();
   const auto whole = [&](int64_t value) {
     return constantOf(Value::number(Rational(value)), Type::integer(), at.range);
@@ -293,7 +292,7 @@ FormulaPtr Expressions::count(const ast::CallExpr& call, const Site& at) {
   return good ? sum : error();
 }
 
-FormulaPtr Expressions::extreme(const ast::CallExpr& call, const Site& at) {
+FormulaPtr Context::extreme(const ast::CallExpr& call, const Site& at) {
   const std::string& word = call.callee.parts[0].name;
   if (!takes(call, at, call.arguments.size() > 1, "two numbers or more", "numbers")) return error();
   std::vector<FormulaPtr> values, elements;
@@ -312,18 +311,18 @@ FormulaPtr Expressions::extreme(const ast::CallExpr& call, const Site& at) {
       return error();
   }
   if (std::ranges::all_of(values, [](const FormulaPtr& value) { return value->type.kind == Type::Kind::List; }))
-    return error(emitter_.refuse(at.range, errors::WrongArguments, word, "a number beside lists, which may be empty",
-                                 "lists only"));
+    return error(emitter.refuse(at.range, errors::WrongArguments, word, "a number beside lists, which may be empty",
+                                "lists only"));
   return make(word == "max" ? Formula::Op::Max : Formula::Op::Min, type, at.range, std::move(values));
 }
 
-FormulaPtr Expressions::misplacedLookup(std::string_view name, source::Range range) {
-  return error(emitter_.build(range, MisplacedLookup, name)
+FormulaPtr Context::misplacedLookup(std::string_view name, source::Range range) {
+  return error(emitter.build(range, MisplacedLookup, name)
                    .note({}, "points and criteria must not depend on files of one machine; only estimates may")
                    .refuse());
 }
 
-FormulaPtr Expressions::lookup(const ast::CallExpr& call, const Site& at) {
+FormulaPtr Context::lookup(const ast::CallExpr& call, const Site& at) {
   const auto index = static_cast<unsigned>(findLookup(call.callee.parts[0].name));
   const LookupFunction& function = lookupFunctions()[index];
   if (!at.place.lookups) return misplacedLookup(function.name, at.range);
@@ -340,7 +339,7 @@ FormulaPtr Expressions::lookup(const ast::CallExpr& call, const Site& at) {
 }
 
 /// `lora.rank`, a part of a record.
-FormulaPtr Expressions::field(const ast::NameExpr& name, const Site& at) {
+FormulaPtr Context::field(const ast::NameExpr& name, const Site& at) {
   const auto& parts = name.name.parts;
   ast::NameExpr first{{{parts[0]}, parts[0].range}};
   // Resolve the first part as a name, then descend one field for each further part.
@@ -348,11 +347,11 @@ FormulaPtr Expressions::field(const ast::NameExpr& name, const Site& at) {
   for (size_t i = 1; i < parts.size(); ++i) {
     if (record->type.isError()) return error();
     if (record->type.kind != Type::Kind::Record)
-      return error(emitter_.refuse(parts[i].range, errors::TypeMismatch, "the left side of '.'", "a module or a record",
-                                   record->type.name()));
+      return error(emitter.refuse(parts[i].range, errors::TypeMismatch, "the left side of '.'", "a module or a record",
+                                  record->type.name()));
     const CompositeType& type = *record->type.composite;
     const int found = findNamed(type.fields, parts[i].name);
-    if (found < 0) return error(unknownName(emitter_, "field", parts[i], namesOf(type.fields)));
+    if (found < 0) return error(unknownName(emitter, "field", parts[i], namesOf(type.fields)));
     const auto part = static_cast<unsigned>(found);
     record = make(Formula::Op::Field, type.parts[part], at.range, {record}, part);
   }
@@ -360,7 +359,7 @@ FormulaPtr Expressions::field(const ast::NameExpr& name, const Site& at) {
 }
 
 /// A list or a tuple. Without an expected type the first element determines that of a list.
-FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, const Site& at, bool tuple) {
+FormulaPtr Context::sequence(const std::vector<ast::ExprPtr>& elements, const Site& at, bool tuple) {
   bool fits = at.expected && at.expected->kind == (tuple ? Type::Kind::Tuple : Type::Kind::List);
   Formula formula = formulaOf(Formula::Op::Sequence, Type::error(), at.range);
   // The value without its parts; evaluation fills them in from the operands.
@@ -380,14 +379,14 @@ FormulaPtr Expressions::sequence(const std::vector<ast::ExprPtr>& elements, cons
   }
   // `[]` has a type only from its context.
   if (!tuple && types.empty() && !fits)
-    return error(emitter_.refuse(at.range, errors::NotAValue, "an empty list of unknown type"));
+    return error(emitter.refuse(at.range, errors::NotAValue, "an empty list of unknown type"));
   formula.type = tuple ? Type::tuple(std::move(types)) : fits ? *at.expected : Type::list(types[0]);
   return make(std::move(formula));
 }
 
-FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, const Site& at) {
+FormulaPtr Context::record(const std::vector<ast::CallArgument>& fields, const Site& at) {
   if (!at.expected || at.expected->kind != Type::Kind::Record)
-    return error(emitter_.refuse(at.range, errors::NotAValue, "a record"));
+    return error(emitter.refuse(at.range, errors::NotAValue, "a record"));
   const CompositeType& type = *at.expected->composite;
   Formula formula =
       formulaOf(Formula::Op::Sequence, *at.expected, at.range, std::vector<FormulaPtr>(type.fields.size()));
@@ -395,17 +394,17 @@ FormulaPtr Expressions::record(const std::vector<ast::CallArgument>& fields, con
   // Fields may come in any order; each exactly once.
   for (const ast::CallArgument& field : fields) {
     const int found = findNamed(type.fields, field.name->name);
-    if (found < 0) return error(unknownName(emitter_, "field", *field.name, namesOf(type.fields)));
+    if (found < 0) return error(unknownName(emitter, "field", *field.name, namesOf(type.fields)));
     const size_t index = found;
     if (formula.operands[index])
-      return error(duplicateName(emitter_, "field", *field.name, formula.operands[index]->range));
+      return error(duplicateName(emitter, "field", *field.name, formula.operands[index]->range));
     FormulaPtr value = build(*field.value, at.place, &type.parts[index]);
     if (value->type.isError() || !fits(*value, type.parts[index], fmt::format("'{}'", field.name->name)))
       return error();
     formula.operands[index] = std::move(value);
   }
   for (size_t i = 0; i < formula.operands.size(); ++i)
-    if (!formula.operands[i]) return error(emitter_.refuse(at.range, WrongArguments, type.fields[i]));
+    if (!formula.operands[i]) return error(emitter.refuse(at.range, WrongArguments, type.fields[i]));
   return make(std::move(formula));
 }
 

@@ -1,7 +1,5 @@
 // The metrics that a study measures, and the tables and plots that it shows. Whatever is shown is measured too.
 
-#include <algorithm>
-
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
 
@@ -10,11 +8,6 @@ namespace {
 
 EXPC_DIAGNOSTIC(NothingMeasured, "the study '{0}' measures nothing");
 EXPC_DIAGNOSTIC(MeasuredTwice, "'{0}' is measured twice");
-
-/// Appends a metric unless it is there.
-void measure(Study& study, unsigned metric) {
-  if (std::ranges::count(study.measured, metric) == 0) study.measured.push_back(metric);
-}
 
 /// Whether a name can be shown as one value a cell: a comparison, or a metric that is not a series.
 bool checkSubject(StudyContext& context, const ast::Identifier& word) {
@@ -184,18 +177,18 @@ void checkMeasures(StudyContext& context) {
       // Listing a metric twice is harmless, so a warning is enough.
       if (auto [at, fresh] = seen.emplace(name.name, name.range); !fresh)
         context.emitter.build(name.range, MeasuredTwice, name.name).note(at->second, "first measured here").emit();
-      measure(study, static_cast<unsigned>(metric));
+      base::addOnce(study.measured, static_cast<unsigned>(metric));
     }
   // Whatever comparisons, tables and plots read is measured without being listed.
   for (const Comparison& comparison : study.comparisons) {
     if (comparison.function == Comparison::Function::OfProcess) continue;  // whoever reads it says so
-    measure(study, comparison.metric);
-    if (comparison.weight_metric) measure(study, *comparison.weight_metric);
+    base::addOnce(study.measured, comparison.metric);
+    if (comparison.weight_metric) base::addOnce(study.measured, *comparison.weight_metric);
   }
   const auto shown = [&](const std::string& subject, const std::string& other) {
     const int metric = study.findMetric(subject), second = study.findMetric(other);
-    if (metric >= 0) measure(study, static_cast<unsigned>(metric));
-    if (metric >= 0 && second >= 0) measure(study, static_cast<unsigned>(second));
+    if (metric >= 0) base::addOnce(study.measured, static_cast<unsigned>(metric));
+    if (metric >= 0 && second >= 0) base::addOnce(study.measured, static_cast<unsigned>(second));
   };
   for (const plan::Table& table : study.tables) shown(table.subject, table.other);
   for (const plan::Plot& plot : study.plots) shown(plot.subject, plot.over);

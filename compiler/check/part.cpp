@@ -2,6 +2,8 @@
 // each list in the order of the text, so that every later step sees one flat study. Statements keep their places, by
 // which diagnostics, hovers and names of a file find the part.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -86,16 +88,15 @@ struct Flattener {
   }
 
   void include(const ast::NamedUse& use, const ast::StudyDecl& from, ModuleScope& scope) {
-    ModuleScope* where = context.expressions.scopeOf(use.name, scope);
+    ModuleScope* where = context.scopeOf(use.name, scope);
     whole &= where != nullptr;
     if (!where) return;
     const ast::Identifier& name = use.name.parts.back();
     const int index = use.name.parts.size() > 2 ? -1 : findNamed(where->ast->parts, name.name);
     if (index < 0) return unknown(use.name, *where);
     const ast::PartDecl& part = where->ast->parts[index];
-    context.expressions.note(name.range, part.name.range);
-    if (std::ranges::count(active, &part) > 0)
-      return context.emitter.emit(name.range, errors::LetCycle, "part", name.name);
+    context.note(name.range, part.name.range);
+    if (llvm::is_contained(active, &part)) return context.emitter.emit(name.range, errors::LetCycle, "part", name.name);
     // Two parts may use a third one: its statements are taken once. Twice in one list is a slip.
     if (const auto [at, fresh] = used.try_emplace(&part, std::pair(&from, use.range)); !fresh) {
       if (at->second.first == &from) duplicateName(context.emitter, "use of", name, at->second.second);
@@ -145,9 +146,7 @@ struct ConstantChecker {
     const std::string what = fmt::format("'{}'", constant.name);
     ExpressionScope place{&context.scope};
     place.study = &context.study;
-    auto value = context.expressions().constant(expr, place, type, what);
-    if (value && context.expressions().allows(*value, expr.range, type, allowed, what))
-      constant.value = std::move(value);
+    if (auto value = context.context.constant(expr, place, type, what, allowed)) constant.value = std::move(value);
   }
 };
 

@@ -70,7 +70,7 @@ struct PresetChecker {
       const bool constants = is_override && !study.constants.empty();
       const std::string of = constants ? fmt::format("the study '{}'", study.name) : study.workload->name;
       return void(diag::unknownName(
-          context.emitter, target.range, "parameter", context.expressions().written(target.range),
+          context.emitter, target.range, "parameter", context.written(target.range),
           namesOf(constants ? study.constants : std::vector<Constant>(), study.workload->parameters), " of " + of));
     }
     if (!assigned.add(context.emitter, "argument", name)) return;
@@ -78,7 +78,7 @@ struct PresetChecker {
     // Every workload that has the parameter must accept the value, since the change reaches all of them.
     const Type& type = study.workload->parameters[index].type;
     std::string what = fmt::format("'{}'", name.name);
-    auto value = context.expressions().constant(*assignment.value, context.place(), type, what);
+    auto value = context.constant(*assignment.value, type, what);
     const auto parameter = static_cast<unsigned>(index);
     if (value && context.allowed(*value, parameter, assignment.value->range, what))
       change.assigned.push_back({parameter, std::move(*value), assignment.range});

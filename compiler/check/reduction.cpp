@@ -24,9 +24,9 @@ constexpr std::string_view kQuantile = "quantile";
 
 /// Translates `percentile(latency, 99%)` and `quantile(latency, 0.99)` into the language's word; "p99" if its second
 /// argument is no number.
-std::string percentileWord(Expressions& expressions, const ast::CallExpr& call, const ExpressionScope& place) {
+std::string percentileWord(Context& context, const ast::CallExpr& call, const ExpressionScope& place) {
   auto* number = call.arguments.size() == 2 ? std::get_if<ast::NumberLiteral>(&call.arguments[1].value->node) : nullptr;
-  const auto value = number ? expressions.number(*call.arguments[1].value, place, "the percentile") : std::nullopt;
+  const auto value = number ? context.number(*call.arguments[1].value, place, "the percentile") : std::nullopt;
   if (!value) return "p99";
   const bool share =
       std::get<Value::Number>(value->node).dimension == Dimension::share() || joined(call.callee) == kQuantile;
@@ -39,11 +39,11 @@ bool isReduction(std::string_view word) {
   return percentileOf(word) || base::valueOf(plan::words::kTake, word) || word == kQuantile;
 }
 
-std::optional<plan::Reduction> Expressions::reduction(const ast::CallExpr& call, source::Range range,
-                                                      const ExpressionScope& place) {
+std::optional<plan::Reduction> Context::reduction(const ast::CallExpr& call, source::Range range,
+                                                  const ExpressionScope& place) {
   const std::string word = joined(call.callee);
   const auto refuse = [&](source::Range at, std::string_view why) {
-    return emitter_.refuse(at, BadReduction, word, why);
+    return emitter.refuse(at, BadReduction, word, why);
   };
   using Take = plan::Reduction::Take;
   plan::Reduction made = base::valueOf(plan::words::kTake, word).value_or(Take::Percentile);
@@ -58,28 +58,28 @@ std::optional<plan::Reduction> Expressions::reduction(const ast::CallExpr& call,
   for (const ast::CallArgument& argument : call.arguments)
     if (argument.name && !selection(argument, word, place, made)) return std::nullopt;
   const uint64_t most = std::max(made.first, made.last);
-  if (most > 0 && most < plan::leastValues(made)) emitter_.emit(range, FewValues, word, most);
+  if (most > 0 && most < plan::leastValues(made)) emitter.emit(range, FewValues, word, most);
   return made;
 }
 
-bool Expressions::selection(const ast::CallArgument& argument, std::string_view word, const ExpressionScope& place,
-                            plan::Reduction& made) {
+bool Context::selection(const ast::CallArgument& argument, std::string_view word, const ExpressionScope& place,
+                        plan::Reduction& made) {
   const std::string& name = argument.name->name;
   uint64_t* const set = name == "skip"    ? &made.skip
                         : name == "first" ? &made.first
                         : name == "last"  ? &made.last
                                           : nullptr;
-  if (!set) return diag::unknownName(emitter_, argument.name->range, "argument", name, {"skip", "first", "last"});
+  if (!set) return diag::unknownName(emitter, argument.name->range, "argument", name, {"skip", "first", "last"});
   const auto count = constant(*argument.value, place, Type::number(), fmt::format("'{}'", name));
   if (!count) return false;
   constexpr double kMost = 1e9;
   const Rational& number = *count->asNumber();
   if (!number.isInteger() || number.sign() <= 0 || number.toDouble() > kMost)
-    return emitter_.refuse(argument.value->range, BadReduction, word,
-                           fmt::format("takes a whole number of values after '{}', from 1 up", name));
+    return emitter.refuse(argument.value->range, BadReduction, word,
+                          fmt::format("takes a whole number of values after '{}', from 1 up", name));
   *set = static_cast<uint64_t>(number.toDouble());
   if (made.first > 0 && made.last > 0)
-    return emitter_.refuse(argument.value->range, BadReduction, word, "takes 'first' or 'last', not both");
+    return emitter.refuse(argument.value->range, BadReduction, word, "takes 'first' or 'last', not both");
   return true;
 }
 

@@ -130,7 +130,7 @@ struct ReferenceReader {
         return errors::seriesValue(context.emitter, declared.name.range, study.metrics[column.metric]);
       if (!declareLet(context.emitter, "column", declared, values)) return false;
       if (declared.value) continue;
-      column.value = context.expressions().cell(declared.name.name, declared.name.range, false, place, column.type);
+      column.value = context.context.cell(declared.name.name, declared.name.range, false, place, column.type);
       if (column.value->type.isError()) return false;
       values[declared.name.name] = {&declared, LetEntry::State::Done, column.value};
     }
@@ -138,13 +138,13 @@ struct ReferenceReader {
       if (!columns[i].value && !compute(declaration.columns[i], place, columns[i])) return false;
     if (!weight) return true;
     columns.push_back({.type = Type::number(), .value = nullptr});
-    columns.back().value = context.expressions().cell(weight->name, weight->range, false, place, Type::number());
+    columns.back().value = context.context.cell(weight->name, weight->range, false, place, Type::number());
     return !columns.back().value->type.isError();
   }
 
   /// Builds a column's expression and checks its type.
   bool compute(const ast::LetDecl& declared, const ExpressionScope& place, Column& column) {
-    column.value = context.expressions().build(*declared.value, place, &column.type);
+    column.value = context.context.build(*declared.value, place, &column.type);
     const Type& type = column.value->type;
     if (type.isError()) return false;
     if (type.agreesWith(column.type)) return true;
@@ -282,32 +282,23 @@ void takeReference(StudyContext& context, ModuleScope& scope, size_t index, std:
 
 /// Whether the values of a row hold at a point: the row belongs to it.
 FormulaPtr belongs(const Study& study, const Published::Row& row, source::Range range) {
-  const auto make = [&](Formula::Op op, const Type& type, std::vector<FormulaPtr> operands, unsigned parameter = 0) {
-    return std::make_shared<const Formula>(Formula{.op = op,
-                                                   .parameter = parameter,
-                                                   .type = type,
-                                                   .range = range,
-                                                   .constant = {},
-                                                   .operands = std::move(operands)});
-  };
-  FormulaPtr all = constantOf(Value::boolean(true), Type::boolean(), range);
+  const auto boolean = [&](bool value) { return constantOf(Value::boolean(value), Type::boolean(), range); };
+  FormulaPtr all;
   for (const auto& [parameter, value] : row.parameters) {
     const Type& type = study.workload->parameters[parameter].type;
-    const FormulaPtr equal = make(Formula::Op::Equal, Type::boolean(),
-                                  {make(Formula::Op::Parameter, type, {}, parameter), constantOf(value, type, range)});
+    const auto own = std::make_shared<const Formula>(formulaOf(Formula::Op::Parameter, type, range, {}, parameter));
+    const FormulaPtr equal = combine(Formula::Op::Equal, own, constantOf(value, type, range));
     // A row belongs to no point at which one of its parameters is inactive.
-    const FormulaPtr active = make(Formula::Op::Coalesce, Type::boolean(),
-                                   {equal, constantOf(Value::boolean(false), Type::boolean(), range)});
-    all = make(Formula::Op::And, Type::boolean(), {all, active});
+    all = both(all, combine(Formula::Op::Coalesce, equal, boolean(false)));
   }
-  return all;
+  return all ? all : boolean(true);
 }
 
 /// Reads a reference of another file (`like paper.table2`), which belongs to the studies that name it.
 void importReference(StudyContext& context, const std::string& written, const ast::QualifiedName& name) {
   if (name.parts.size() != 2) return;
   context.declared_references.emplace(written, name.range);
-  ModuleScope* module = context.expressions().scopeOf(name, context.scopeAt(name.range));
+  ModuleScope* module = context.context.scopeOf(name, context.scopeAt(name.range));
   if (!module) return;
   const auto& declared = module->ast->references;
   const int index = findNamed(declared, name.parts[1].name);
@@ -318,28 +309,28 @@ void importReference(StudyContext& context, const std::string& written, const as
 
 }  // namespace
 
-FormulaPtr Expressions::column(const ast::CallExpr& call, const Site& at) {
+FormulaPtr Context::column(const ast::CallExpr& call, const Site& at) {
   const bool one = call.arguments.size() == 1 && !call.arguments[0].name;
   const ast::Expr* argument = call.arguments.empty() ? nullptr : call.arguments[0].value.get();
   auto* text = one ? std::get_if<ast::StringLiteral>(&argument->node) : nullptr;
   const ast::Identifier* word = one ? wordOf(*argument) : nullptr;
   if (!text && !word)
-    return error(emitter_.refuse(at.range, errors::WrongArguments, "column", "the name of one column",
-                                 argument ? written(argument->range) : "none"));
+    return error(emitter.refuse(at.range, errors::WrongArguments, "column", "the name of one column",
+                                argument ? written(argument->range) : "none"));
   // Cells are plain numbers unless another type is wanted: strings, levels and bools have no arithmetic.
   const bool number = !at.expected || at.expected->isError() || at.expected->kind == Type::Kind::Number;
   const Type type = number ? Type::number() : *at.expected;
   if (word) return cell(word->name, argument->range, false, at.place, type);
-  return cell(text->value, parse::writtenRange(sources_, argument->range, 0, text->value.size()), true, at.place, type);
+  return cell(text->value, parse::writtenRange(sources, argument->range, 0, text->value.size()), true, at.place, type);
 }
 
-FormulaPtr Expressions::cell(const std::string& column, source::Range range, bool in_quotes,
-                             const ExpressionScope& place, const Type& type) {
+FormulaPtr Context::cell(const std::string& column, source::Range range, bool in_quotes, const ExpressionScope& place,
+                         const Type& type) {
   const std::vector<std::string>& header = place.columns->header;
   const int index = findNamed(header, column);
   if (index < 0)
     return error(
-        diag::unknownName(emitter_, range, "column", column, [&] { return in_quotes ? header : quoted(header); }));
+        diag::unknownName(emitter, range, "column", column, [&] { return in_quotes ? header : quoted(header); }));
   // Each use becomes a parameter of the formula, with its own type.
   auto& cells = place.columns->cells;
   cells.push_back({static_cast<size_t>(index), type});
@@ -372,8 +363,7 @@ std::optional<FormulaPtr> weightOf(StudyContext& context, const ast::Expr& expr)
   context.note(name, context.scope.ast->references[index].name.range);
   const auto rows = readReference(context, context.scope, static_cast<size_t>(index), name.name, true, &column);
   if (!rows) return FormulaPtr();
-  Formula choose{
-      .op = Formula::Op::Choose, .type = Type::number(), .range = expr.range, .constant = {}, .operands = {}};
+  Formula choose = formulaOf(Formula::Op::Choose, Type::number(), expr.range);
   for (const Published::Row& row : rows->rows)
     for (const auto& [metric, value] : row.metrics)
       if (metric == kWeight) {
@@ -381,8 +371,7 @@ std::optional<FormulaPtr> weightOf(StudyContext& context, const ast::Expr& expr)
         choose.operands.push_back(constantOf(Value::number(value), Type::number(), expr.range));
       }
   if (choose.operands.size() > 2 * kMostRows) {
-    context.emitter.build(expr.range, BadReference, name.name, fmt::format("has more than {} weights", kMostRows))
-        .emit();
+    context.emitter.emit(expr.range, BadReference, name.name, fmt::format("has more than {} weights", kMostRows));
     return FormulaPtr();
   }
   // A point without a row weighs 0, which is refused once the points are known.

@@ -6,6 +6,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/base/entry.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/command.h"
 
@@ -30,15 +31,15 @@ std::string shortName(const Workload& service) { return service.name.substr(serv
 /// The service of a name; null after a report.
 const Workload* resolve(Context& context, ModuleScope& scope, const ast::QualifiedName& name) {
   const ast::Identifier& last = name.parts.back();
-  const ModuleScope* where = context.expressions.scopeOf(name, scope);
+  const ModuleScope* where = context.scopeOf(name, scope);
   if (!where) return nullptr;
-  const auto found = where->services.find(last.name);
-  if (found == where->services.end() || name.parts.size() > 2) {
+  const auto* found = base::entryOf(where->services, last.name);
+  if (!found || name.parts.size() > 2) {
     unknownName(context.emitter, "service", last, namesOf(where->services));
     return nullptr;
   }
-  context.expressions.note(last.range, found->second->range);
-  return found->second;
+  context.note(last.range, (*found)->range);
+  return *found;
 }
 
 /// The text of the only argument of `http("/health")` and the like; nothing after a report.
@@ -53,14 +54,15 @@ std::optional<std::string> textOf(Context& context, const ast::CallExpr* call, s
 
 }  // namespace
 
-std::vector<const Workload*> findServices(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration) {
-  std::vector<const Workload*> services;
+void findServices(WorkloadScope& of) {
   Once names;
-  for (const ast::NamedUse& use : declaration.services) {
-    const Workload* service = resolve(context, scope, use.name);
-    if (service && names.add(context.emitter, "service", use.name.parts.back())) services.push_back(service);
+  for (const ast::NamedUse& use : of.declaration.services) {
+    const Workload* service = resolve(of.context, of.scope, use.name);
+    if (service && names.add(of.emitter, "service", use.name.parts.back())) of.workload.services.push_back(service);
   }
-  return services;
+  of.workload.lacks_service = std::ranges::any_of(of.declaration.services, [&](const ast::NamedUse& use) {
+    return !findService(of.workload, use.name.parts.back().name);
+  });
 }
 
 const Workload* findService(const Workload& workload, std::string_view name) {
@@ -68,42 +70,42 @@ const Workload* findService(const Workload& workload, std::string_view name) {
   return found == workload.services.end() ? nullptr : *found;
 }
 
-void bringParameters(Context& context, Workload& workload) {
+void bringParameters(WorkloadScope& of) {
+  Workload& workload = of.workload;
   for (const Workload* service : workload.services)
     for (const Parameter& parameter : service->parameters) {
       const int known = workload.findParameter(parameter.name);
       if (known < 0)
         workload.parameters.push_back(parameter);
-      else if (sameParameter(context.emitter, parameter.range, workload.parameters[known], parameter, workload.name,
+      else if (sameParameter(of.emitter, parameter.range, workload.parameters[known], parameter, workload.name,
                              service->name) &&
                !workload.parameters[known].fallback)
         workload.parameters[known].fallback = parameter.fallback;
     }
 }
 
-bool mergeOwn(Context& context, Parameter& own, std::set<std::string>& brought, Workload& workload) {
+bool mergeOwn(WorkloadScope& of, Parameter& own, std::set<std::string>& brought) {
   if (brought.erase(own.name) == 0) return false;
-  Parameter& known = workload.parameters[workload.findParameter(own.name)];
-  if (!sameParameter(context.emitter, own.range, known, own, workload.services.front()->name, workload.name))
+  Parameter& known = of.workload.parameters[of.workload.findParameter(own.name)];
+  if (!sameParameter(of.emitter, own.range, known, own, of.workload.services.front()->name, of.workload.name))
     return true;
   if (!own.fallback) own.fallback = known.fallback;
   if (!own.refinement) own.refinement = known.refinement;
   if (own.doc.empty()) own.doc = known.doc;
   if (own.fallback && !own.type.isError())
-    context.expressions.allows(*own.fallback, own.range, own.type, own.refinement,
-                               fmt::format("the default of '{}'", own.name));
+    of.context.allows(*own.fallback, own.range, own.type, own.refinement, fmt::format("the default of '{}'", own.name));
   known = std::move(own);
   return true;
 }
 
-void bringActivity(const ast::WorkloadDecl& declaration, Workload& workload) {
+void bringActivity(WorkloadScope& of) {
   std::set<std::string> seen;
-  for (const Workload* service : workload.services) {
-    const std::vector<int> to = indicesIn(workload, *service);
+  for (const Workload* service : of.workload.services) {
+    const std::vector<int> to = indicesIn(of.workload, *service);
     for (size_t i = 0; i < to.size(); ++i) {
       const Parameter& theirs = service->parameters[i];
-      if (findNamed(declaration.params, theirs.name) >= 0) continue;  // the workload says itself when it is active
-      Parameter& mine = workload.parameters[to[i]];
+      if (findNamed(of.declaration.params, theirs.name) >= 0) continue;  // the workload says itself when it is active
+      Parameter& mine = of.workload.parameters[to[i]];
       const FormulaPtr when = remap(theirs.when, Op::Parameter, to);
       // A parameter of two services is active where one of them wants it.
       mine.when = seen.insert(theirs.name).second ? when
@@ -114,11 +116,12 @@ void bringActivity(const ast::WorkloadDecl& declaration, Workload& workload) {
   }
 }
 
-void bringMetricsAndRules(Context& context, Workload& workload) {
+void bringMetricsAndRules(WorkloadScope& of) {
+  Workload& workload = of.workload;
   for (const Workload* service : workload.services) {
     const std::vector<int> to = indicesIn(workload, *service);
     for (const Metric& metric : service->metrics)
-      if (isFresh(context.emitter, "metric", metric, workload.metrics)) workload.metrics.push_back(metric);
+      if (isFresh(of.emitter, "metric", metric, workload.metrics)) workload.metrics.push_back(metric);
     for (Rule rule : service->rules) {
       rule.condition = remap(rule.condition, Op::Parameter, to);
       rule.parameters = parametersOf(*rule.condition);
@@ -127,22 +130,21 @@ void bringMetricsAndRules(Context& context, Workload& workload) {
   }
 }
 
-void bringCommands(Context& context, const ast::WorkloadDecl& declaration, const Workload& workload,
-                   const ExpressionScope& place, Command& command) {
-  for (const ast::NamedUse& use : declaration.services) {
+void bringCommands(WorkloadScope& of, Command& command) {
+  for (const ast::NamedUse& use : of.declaration.services) {
     const ast::Identifier& name = use.name.parts.back();
-    const Workload* found = findService(workload, name.name);
+    const Workload* found = findService(of.workload, name.name);
     if (!found || !found->command || findNamed(command.services, name.name) >= 0) continue;  // reported
     const Workload& service = *found;
     const Command& theirs = *service.command;
     plan::Service& brought = command.services.emplace_back(plan::Service{shortName(service), theirs, {}});
     for (const Parameter& parameter : service.parameters) brought.parameters.push_back(parameter.name);
-    const std::vector<int> to = indicesIn(workload, service);
+    const std::vector<int> to = indicesIn(of.workload, service);
     for (const Computed& computed : theirs.computed) {
       brought.parameters.push_back(computed.name);
-      if (place.lets->contains(computed.name) || workload.findParameter(computed.name) >= 0 ||
+      if (of.lets.contains(computed.name) || of.workload.findParameter(computed.name) >= 0 ||
           findNamed(command.computed, computed.name) >= 0)
-        context.emitter.build(name.range, diag::DuplicateName, "let", computed.name)
+        of.emitter.build(name.range, diag::DuplicateName, "let", computed.name)
             .note(service.range, "an argument of this service has it, too")
             .emit();
       else
@@ -155,7 +157,7 @@ void bringCommands(Context& context, const ast::WorkloadDecl& declaration, const
     std::ranges::copy(theirs.inputs, std::back_inserter(command.inputs));
     std::ranges::copy(theirs.copied, std::back_inserter(command.copied));
     if (theirs.preparation && command.preparation)
-      context.emitter.build(name.range, errors::BadService, name.name, "has a 'prepare', and there is another one")
+      of.emitter.build(name.range, errors::BadService, name.name, "has a 'prepare', and there is another one")
           .note(service.range, "let one of them prepare for both")
           .emit();
     else if (theirs.preparation)
@@ -177,26 +179,30 @@ static constexpr OfService kServiceMetrics[] = {{"ready", Dimension::Time, &plan
                                                 {"host_memory_peak", Dimension::Bytes, &plan::Ready::memory},
                                                 {plan::kDeviceMemory, Dimension::Bytes, &plan::Ready::device_memory}};
 
-/// `ready` of `from ready`; without `from` the metric's name. Null: a service has no such metric.
-static const OfService* sourceOf(const ast::MetricDecl& declaration) {
+/// `ready` of `from ready`; nothing without `from`, or if something else than a word stands behind it.
+static std::optional<std::string> wordBehindFrom(const ast::MetricDecl& declaration) {
   const auto* word = declaration.source ? std::get_if<ast::NameExpr>(&declaration.source->node) : nullptr;
-  const std::string from = word ? joined(word->name) : declaration.source ? "" : declaration.name.name;
+  return word ? std::optional(joined(word->name)) : std::nullopt;
+}
+
+/// The metric of a service that a declaration means, by the word behind `from` or else by its own name. Null: a service
+/// has no such metric.
+static const OfService* sourceOf(const ast::MetricDecl& declaration) {
+  const std::optional<std::string> word = wordBehindFrom(declaration);
+  const std::string from = word ? *word : declaration.source ? "" : declaration.name.name;
   const auto* found = std::ranges::find(kServiceMetrics, from, &OfService::from);
   // Only `from` says `ready`: that word is a statement of its own.
   return found == std::end(kServiceMetrics) || (!word && found == kServiceMetrics) ? nullptr : found;
 }
 
-bool checkServiceMetric(Context& context, const ast::MetricDecl& declaration, const Metric& metric) {
+bool checkServiceMetric(WorkloadScope& of, const ast::MetricDecl& declaration, const Metric& metric) {
   const OfService* source = sourceOf(declaration);
   if (source && metric.dimension == Dimension::of(source->base) && !metric.series && !declaration.optional) return true;
-  const auto* word = declaration.source ? std::get_if<ast::NameExpr>(&declaration.source->node) : nullptr;
-  if (word && !source) {
-    std::vector<std::string> words;
-    for (const OfService& one : kServiceMetrics) words.emplace_back(one.from);
-    return diag::unknownName(context.emitter, declaration.source->range, "metric of a service", joined(word->name),
-                             words);
-  }
-  return context.emitter.build(metric.range, MetricOfService, metric.name)
+  if (const auto word = wordBehindFrom(declaration); word && !source)
+    return diag::unknownName(
+        of.emitter, declaration.source->range, "metric of a service", *word,
+        base::textsOf(kServiceMetrics, [](const OfService& one) { return std::string(one.from); }));
+  return of.emitter.build(metric.range, MetricOfService, metric.name)
       .note({},
             "write 'metric {} : Time lower from ready', or 'cpu_time' (Time), 'host_memory_peak' or "
             "'device_memory_sampled' (Bytes) as the name or behind 'from'; what clients see is a metric of their "
@@ -205,11 +211,11 @@ bool checkServiceMetric(Context& context, const ast::MetricDecl& declaration, co
       .refuse();
 }
 
-std::optional<plan::Ready> checkReady(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration,
-                                      const Workload& service) {
+std::optional<plan::Ready> checkReady(WorkloadScope& of) {
   using By = plan::Ready::By;
+  const ast::WorkloadDecl& declaration = of.declaration;
   if (!declaration.ready)
-    return context.emitter
+    return of.emitter
         .build(declaration.name.range, errors::BadService, declaration.name.name, "never shows that it is ready")
         .note({}, "write 'ready http(\"/\")', 'ready tcp', 'ready regex(\"…\")' or 'ready file(\"…\")' in it")
         .refuse();
@@ -219,33 +225,33 @@ std::optional<plan::Ready> checkReady(Context& context, ModuleScope& scope, cons
   const std::string word = name ? joined(name->name) : call ? joined(call->callee) : "";
   const std::optional<By> by = base::valueOf(plan::words::kReady, word);
   if (!by)
-    return diag::unknownName(context.emitter, how.range, "way to show that a service is ready",
-                             context.expressions.written(how.range),
+    return diag::unknownName(of.emitter, how.range, "way to show that a service is ready",
+                             of.context.written(how.range),
                              base::textsOf(plan::words::kReady, [](const auto& word) { return word.text.str(); }));
-  plan::Ready ready{*by, "", checkTimeout(context, scope, declaration.ready->timeout)};
+  plan::Ready ready{*by, "", checkTimeout(of.context, of.scope, declaration.ready->timeout)};
   if (*by == By::Tcp && call)
-    return context.emitter.refuse(how.range, errors::WrongArguments, word, "none",
-                                  errors::arguments(call->arguments.size()));
+    return of.emitter.refuse(how.range, errors::WrongArguments, word, "none",
+                             errors::arguments(call->arguments.size()));
   if (*by != By::Tcp) {
-    auto text = textOf(context, call, how.range, word,
+    auto text = textOf(of.context, call, how.range, word,
                        *by == By::Http    ? "a path, such as \"/health\""
                        : *by == By::Regex ? "a pattern, such as \"listening\""
                                           : "the name of a file");
     if (!text) return std::nullopt;
     if (*by == By::Http && !text->starts_with('/')) text->insert(0, "/");
     if (*by == By::File && (text->starts_with('/') || text->find("..") != std::string::npos))
-      return context.emitter.refuse(how.range, errors::BadService, declaration.name.name,
-                                    "shows that it is ready by a file outside of its folder");
+      return of.emitter.refuse(how.range, errors::BadService, declaration.name.name,
+                               "shows that it is ready by a file outside of its folder");
     ready.what = std::move(*text);
   }
   for (const ast::MetricDecl& metric : declaration.metrics) {
-    if (findNamed(service.metrics, metric.name.name) < 0) continue;  // refused
+    if (findNamed(of.workload.metrics, metric.name.name) < 0) continue;  // refused
     const OfService* source = sourceOf(metric);
     if (!source) continue;  // refused, and named like another one
     std::string& name = ready.*source->name;
     if (!name.empty())
-      return context.emitter.refuse(metric.name.range, errors::BadService, declaration.name.name,
-                                    fmt::format("has two metrics 'from {}'", source->from));
+      return of.emitter.refuse(metric.name.range, errors::BadService, declaration.name.name,
+                               fmt::format("has two metrics 'from {}'", source->from));
     name = metric.name.name;
   }
   return ready;

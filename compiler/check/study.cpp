@@ -2,6 +2,8 @@
 // arguments, rules, metrics, controls, criteria and presets. Later parts refer to earlier ones: factors to
 // arguments, comparisons to factors, criteria to comparisons, the design to everything that is measured.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cassert>
 
@@ -22,10 +24,10 @@ EXPC_DIAGNOSTIC(MissingLabel, "of several workloads each needs a name");
 /// it.
 const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::QualifiedName& name) {
   const ast::Identifier& last = name.parts.back();
-  const ModuleScope* where = context.expressions.scopeOf(name, scope);
+  const ModuleScope* where = context.scopeOf(name, scope);
   if (!where) return nullptr;
   if (const auto* found = base::entryOf(where->workloads, last.name); found && name.parts.size() <= 2) {
-    context.expressions.note(last.range, (*found)->range);
+    context.note(last.range, (*found)->range);
     return *found;
   }
   // A standard module that is not imported may have it: search the embedded text for its declaration.
@@ -95,7 +97,7 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
     int index = real.findParameter(name.name);
     if (index < 0) {
       unknownName(context.emitter, "parameter", name, namesOf(real.parameters), " of " + real.name);
-      context.expressions().lookUp(*argument.value, context.place());
+      context.context.lookUp(*argument.value, context.place());
       // A misspelt parameter; its value may be one that seems to be missing.
       context.stray = true;
       continue;
@@ -110,10 +112,8 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
     }
     use.argument_ranges[at] = name.range;
     const Parameter& parameter = real.parameters[index];
-    std::string what = fmt::format("'{}'", parameter.name);
-    auto value = context.expressions().constant(*argument.value, context.place(), parameter.type, what);
-    if (value &&
-        context.expressions().allows(*value, argument.value->range, parameter.type, parameter.refinement, what))
+    if (auto value = context.constant(*argument.value, parameter.type, fmt::format("'{}'", parameter.name),
+                                      parameter.refinement))
       use.arguments[at] = std::move(value);
   }
 }
@@ -266,7 +266,7 @@ void checkCriteria(StudyContext& context) {
 
 /// Appends a metric behind those that it reads, each once.
 void want(const Study& study, unsigned metric, std::vector<unsigned>& result) {
-  if (std::ranges::count(result, metric) > 0) return;
+  if (llvm::is_contained(result, metric)) return;
   if (study.metrics[metric].derived)
     for (unsigned read : metricsOf(*study.metrics[metric].derived)) want(study, read, result);
   result.push_back(metric);
@@ -276,7 +276,7 @@ void want(const Study& study, unsigned metric, std::vector<unsigned>& result) {
 
 diag::Refusal StudyScope::unknownSubject(const ast::Identifier& name, std::string_view what) {
   // A claim states this comparison itself, so it was refused.
-  if (name.name.find('(') != std::string::npos) return expressions().refuse();
+  if (name.name.find('(') != std::string::npos) return context.refuse();
   // A comparison in the place of a metric exists, so it was not refused; say below that it is no metric.
   if (study.findComparison(name.name) < 0 && refused(name, {SymbolKind::Comparison, SymbolKind::Metric})) return {};
   for (const Use& use : study.uses) {
@@ -325,7 +325,7 @@ static void checkParts(StudyContext& context, size_t before) {
   // Resolve each let once, so that mistakes in unused ones are reported. They may read parameters; where a
   // constant is wanted, such a let is reported as not constant.
   for (const ast::LetDecl& let : context.declaration->lets)
-    if (auto* entry = base::entryOf(context.lets, let.name.name)) context.expressions().let(*entry, context.place());
+    if (auto* entry = base::entryOf(context.lets, let.name.name)) context.context.let(*entry, context.place());
   checkAllArguments(context);
   checkFactors(context);
   checkNoArgumentMissing(context);

@@ -21,11 +21,11 @@ std::optional<Type> simpleType(std::string_view name) {
 
 /// A base unit that a file declares (`unit row`) is the type of what is counted in it.
 std::optional<Type> countedIn(Context& context, const ast::Identifier& name, ModuleScope& scope) {
-  const auto unit = context.expressions.unit(name.name, scope);
+  const auto unit = context.unit(name.name, scope);
   // A derived unit (`unit krow = 1000row`) names no type of its own.
   if (!unit || unit->dimension != Dimension::ofOwn(name.name)) return std::nullopt;
   if (const auto* declared = base::entryOf(scope.units, name.name))
-    context.expressions.note(name.range, declared->declaration->name.range);
+    context.note(name.range, declared->declaration->name.range);
   return Type::number(unit->dimension);
 }
 
@@ -57,10 +57,10 @@ Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& sc
   const ast::Identifier& last = name.parts.back();
   // Built-in names win; enums and units may stand behind a module.
   if (auto simple = simpleType(last.name); simple && name.parts.size() == 1) return *simple;
-  ModuleScope* where = context.expressions.scopeOf(name, scope);
+  ModuleScope* where = context.scopeOf(name, scope);
   if (!where) return Type::error();
   if (const auto* found = base::entryOf(where->enums, last.name); found && name.parts.size() <= 2) {
-    context.expressions.note(last.range, (*found)->range);
+    context.note(last.range, (*found)->range);
     return Type::of(**found);
   }
   if (name.parts.size() <= 2)
@@ -79,12 +79,12 @@ Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& sc
 std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, const Type& type, ModuleScope& scope) {
   Refinement result;
   result.range = expr.range;
-  result.text = context.expressions.written(expr.range);
+  result.text = context.written(expr.range);
   ExpressionScope place{&scope};
   // A bound must be constant, and of the type that it bounds.
   auto bound = [&](const ast::ExprPtr& part, const Type& expected) -> std::optional<Rational> {
     if (!part) return std::nullopt;
-    auto value = context.expressions.constant(*part, place, expected, "a bound of the type");
+    auto value = context.constant(*part, place, expected, "a bound of the type");
     return value && value->asNumber() ? std::optional<Rational>(*value->asNumber()) : std::nullopt;
   };
   if (auto* range = std::get_if<ast::RangeExpr>(&expr.node)) {
@@ -109,7 +109,7 @@ std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, co
     return result;
   }
   // A set of allowed values is read as levels are, so that the same notation works.
-  auto levels = context.expressions.levels(expr, place, type, "the allowed values");
+  auto levels = context.levels(expr, place, type, "the allowed values");
   if (!levels) return std::nullopt;
   for (Level& level : levels->levels) result.set.push_back(std::move(level.values[0]));
   return result;
@@ -155,7 +155,7 @@ TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& expr, Modul
                         : std::nullopt;
     if (!quotient) {
       context.emitter.emit(expr.range, errors::TypeMismatch, "a rate", "a quotient of dimensions",
-                           context.expressions.written(expr.range));
+                           context.written(expr.range));
       return {};
     }
     type = Type::number(*quotient);

@@ -4,6 +4,7 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
+#include "runtime/base/entry.h"
 
 namespace expc::check {
 namespace {
@@ -31,14 +32,14 @@ void declareUnits(Context& context, ModuleScope& scope) {
   }
   // A unit's value is one of it in base units, which must be above zero.
   for (auto& [name, entry] : scope.units) {
-    context.expressions.let(entry, {&scope});
+    context.let(entry, {&scope});
     const Formula& one = *entry.formula;
     const std::string what = fmt::format("the unit '{}'", name);
     if (one.type.isError()) continue;
     if (!one.constant.asNumber())
       context.emitter.emit(one.range, errors::TypeMismatch, what, "a number of another unit", one.type.name());
     else
-      context.expressions.positive(one.constant, one.range, what);
+      context.positive(one.constant, one.range, what);
   }
 }
 
@@ -79,40 +80,35 @@ Parameter checkParameter(Context& context, ModuleScope& scope, const ast::ParamD
   auto [type, allowed] = resolveType(context, declaration.type, scope);
   parameter.type = type;
   parameter.refinement = std::move(allowed);
-  std::string what = fmt::format("the default of '{}'", parameter.name);
   if (declaration.value) {
     ExpressionScope place{&scope};
     place.siblings = &siblings;
-    auto value = context.expressions.constant(*declaration.value, place, type, what);
-    if (value && context.expressions.allows(*value, declaration.value->range, type, parameter.refinement, what))
-      parameter.fallback = std::move(value);
-    else
-      parameter.type = Type::error();
+    const std::string what = fmt::format("the default of '{}'", parameter.name);
+    parameter.fallback = context.constant(*declaration.value, place, type, what, parameter.refinement);
+    if (!parameter.fallback) parameter.type = Type::error();
   }
   return parameter;
 }
 
 /// Declares a workload's own lets, which its conditions, estimates and arguments may use.
-void declareLets(Context& context, const ast::WorkloadDecl& declaration, ExpressionScope place) {
-  for (const ast::LetDecl& let : declaration.lets)
-    if (isFresh(context.emitter, "let", let.name, *place.parameters))
-      declareLet(context.emitter, "let", let, *place.lets);
+void declareLets(WorkloadScope& of) {
+  for (const ast::LetDecl& let : of.declaration.lets)
+    if (isFresh(of.emitter, "let", let.name, of.workload.parameters)) declareLet(of.emitter, "let", let, of.lets);
+  ExpressionScope place = of.place();
   // A let that reads files is refused at its use outside of estimates (letOf).
   place.lookups = true;
-  for (const ast::LetDecl& let : declaration.lets)
-    if (const auto entry = place.lets->find(let.name.name); entry != place.lets->end())
-      context.expressions.let(entry->second, place);
+  for (const ast::LetDecl& let : of.declaration.lets)
+    if (auto* entry = base::entryOf(of.lets, let.name.name)) of.context.let(*entry, place);
 }
 
 /// Declares the lets of a workload and the conditions under which its parameters exist.
-void declareActivity(Context& context, const ast::WorkloadDecl& declaration, const ExpressionScope& place,
-                     Workload& workload) {
-  bringActivity(declaration, workload);
-  declareLets(context, declaration, place);
-  for (const ast::ParamDecl& param : declaration.params)
+void declareActivity(WorkloadScope& of) {
+  bringActivity(of);
+  declareLets(of);
+  for (const ast::ParamDecl& param : of.declaration.params)
     if (param.when)
-      workload.parameters[workload.findParameter(param.name.name)].when =
-          context.expressions.condition(*param.when, place, "the condition of 'when'");
+      of.workload.parameters[of.workload.findParameter(param.name.name)].when =
+          of.context.condition(*param.when, of.place(), "the condition of 'when'");
 }
 
 /// Moves parameters behind those that their `when`s read, so that later phases decide activity in one pass. Returns
@@ -138,45 +134,46 @@ bool sortParameters(Context& context, Workload& workload) {
 }
 
 /// Adds a metric unless its name is taken.
-void addMetric(Context& context, Workload& workload, Metric metric) {
-  if (isFresh(context.emitter, "metric", metric, workload.metrics)) workload.metrics.push_back(std::move(metric));
+void addMetric(WorkloadScope& of, Metric metric) {
+  if (isFresh(of.emitter, "metric", metric, of.workload.metrics)) of.workload.metrics.push_back(std::move(metric));
 }
 
 /// Adds the metrics of a module (`metric profiler.*`). For a command each is read by the module's `from`, else by that
 /// of `all`, else by the workload's `outputs`, which must be valid (`outputs`).
-void takeMetrics(Context& context, ModuleScope& scope, const ast::WorkloadDecl& declaration, const ast::MetricDecl& all,
-                 bool outputs, Workload& workload) {
+void takeMetrics(WorkloadScope& of, const ast::MetricDecl& all, bool outputs) {
   const ast::Identifier& module = all.name;
-  if (all.source) outputs = checkOutputsClause(context, scope, declaration, workload, *all.source);
-  ModuleScope* found = context.expressions.module(module, scope);
+  if (all.source) outputs = checkOutputsClause(of, *all.source);
+  ModuleScope* found = of.context.module(module, of.scope);
   if (!found) return;
   if (found->ast->metrics.empty())
-    context.emitter.build(module.range, diag::UnknownName, "metric", "*", " of " + module.name)
+    of.emitter.build(module.range, diag::UnknownName, "metric", "*", " of " + module.name)
         .note({}, "the module itself declares none; its workloads have their own")
         .emit();
   for (auto [declared, metric] : found->metrics) {
     if (declared->source || outputs)
-      checkMetricSource(context, declared->source ? *found : scope, declaration, workload, *declared, metric,
-                        all.source.get());
-    takeRows(workload, metric);
-    addMetric(context, workload, std::move(metric));
+      checkMetricSource(of, declared->source ? *found : of.scope, *declared, metric, all.source.get());
+    takeRows(of.workload, metric);
+    addMetric(of, std::move(metric));
   }
 }
 
 /// Checks an estimate: of a metric of type Bytes, and of that type itself.
-void checkEstimate(Context& context, ExpressionScope place, const ast::EstimateDecl& declaration, Workload& workload) {
+void checkEstimate(WorkloadScope& of, const ast::EstimateDecl& declaration) {
+  Context& context = of.context;
+  Workload& workload = of.workload;
+  ExpressionScope place = of.place();
   place.lookups = true;
-  FormulaPtr value = context.expressions.build(*declaration.value, place), when;
-  if (declaration.when) when = context.expressions.condition(*declaration.when, place, "the condition of 'when'");
+  FormulaPtr value = context.build(*declaration.value, place), when;
+  if (declaration.when) when = context.condition(*declaration.when, place, "the condition of 'when'");
   const ast::Identifier& name = declaration.name;
   const int metric = workload.findMetric(name.name);
   if (metric < 0) {
     // A metric that was refused is no second mistake.
-    if (context.expressions.refused(name, place, {SymbolKind::Metric})) return;
+    if (context.refused(name, place, {SymbolKind::Metric})) return;
     return void(unknownName(context.emitter, "metric", name, namesOf(workload.metrics),
                             fmt::format(" of the workload '{}'", workload.name)));
   }
-  context.expressions.note(name.range, workload.metrics[metric].range);
+  context.note(name.range, workload.metrics[metric].range);
   Dimension bytes = Dimension::of(Dimension::Bytes);
   // Only memory is estimated: it decides whether a point can run at all.
   if (workload.metrics[metric].dimension != bytes)
@@ -191,31 +188,29 @@ void checkEstimate(Context& context, ExpressionScope place, const ast::EstimateD
 }
 
 /// Checks the measured metrics of a workload or service.
-void checkMetrics(Checking& context, ModuleScope& scope, const ast::WorkloadDecl& declaration,
-                  const std::vector<ast::MetricDecl>& metrics, bool service, Workload& workload) {
-  bringMetricsAndRules(context, workload);
-  const bool outputs =
-      !declaration.outputs || checkOutputsClause(context, scope, declaration, workload, *declaration.outputs);
-  for (const ast::ParamDecl& param : declaration.params) {
+void checkMetrics(WorkloadScope& of, const std::vector<ast::MetricDecl>& metrics) {
+  const bool service = of.service;
+  bringMetricsAndRules(of);
+  const bool outputs = !of.declaration.outputs || checkOutputsClause(of, *of.declaration.outputs);
+  for (const ast::ParamDecl& param : of.declaration.params) {
     if (service && param.inside)
-      context.emitter.emit(param.name.range, errors::NotSupported,
-                           "a service's parameter whose levels a process goes through by itself");
+      of.emitter.emit(param.name.range, errors::NotSupported,
+                      "a service's parameter whose levels a process goes through by itself");
     if (service || !param.inside || (!param.inside_source && !outputs)) continue;
-    if (auto inside = checkInside(context, scope, declaration, param, workload))
-      workload.parameters[workload.findParameter(param.name.name)].inside = std::move(inside);
+    if (auto inside = checkInside(of, param))
+      of.workload.parameters[of.workload.findParameter(param.name.name)].inside = std::move(inside);
   }
   for (const ast::MetricDecl& declared : metrics) {
-    if (declared.all && !service) takeMetrics(context, scope, declaration, declared, outputs, workload);
+    if (declared.all && !service) takeMetrics(of, declared, outputs);
     if (service && (declared.all || declared.derived))
-      context.emitter.emit(declared.range, errors::NotSupported, "a service's metric that is not measured");
+      of.emitter.emit(declared.range, errors::NotSupported, "a service's metric that is not measured");
     if (declared.all || declared.derived) continue;
-    auto metric = checkMetric(context, scope, declared);
-    if (!metric || (service && !checkServiceMetric(context, declared, *metric))) continue;
+    auto metric = checkMetric(of.context, of.scope, declared);
+    if (!metric || (service && !checkServiceMetric(of, declared, *metric))) continue;
     // Keep a metric whose source is refused: what reads it has no mistake of its own, and it may stand in rows.
-    if (service ||
-        ((declared.source || outputs) && checkMetricSource(context, scope, declaration, workload, declared, *metric)))
-      takeRows(workload, *metric);
-    addMetric(context, workload, std::move(*metric));
+    if (service || ((declared.source || outputs) && checkMetricSource(of, of.scope, declared, *metric)))
+      takeRows(of.workload, *metric);
+    addMetric(of, std::move(*metric));
   }
 }
 
@@ -229,40 +224,35 @@ void declareWorkload(Checking& context, ModuleScope& scope, const ast::WorkloadD
   workload->range = declaration.name.range;
   if (declaration.version) workload->version = *declaration.version;
   if (workload->version < 1) context.emitter.emit(declaration.version_range, BadVersion, workload->version);
-  workload->services = findServices(context, scope, declaration);
-  workload->lacks_service = std::ranges::any_of(declaration.services, [&](const ast::NamedUse& use) {
-    return !findService(*workload, use.name.parts.back().name);
-  });
-  bringParameters(context, *workload);
+  WorkloadScope of{context, scope, declaration, service, *workload};
+  findServices(of);
+  bringParameters(of);
   std::set<std::string> brought;
   for (const Parameter& parameter : workload->parameters) brought.insert(parameter.name);
   for (const ast::ParamDecl& param : declaration.params) {
     Parameter parameter = checkParameter(context, scope, param, declaration.params);
-    if (mergeOwn(context, parameter, brought, *workload)) continue;
+    if (mergeOwn(of, parameter, brought)) continue;
     if (isFresh(context.emitter, "parameter", parameter, workload->parameters))
       workload->parameters.push_back(std::move(parameter));
   }
   // Parameters are complete here, so conditions may name any of them.
-  NameMap<LetEntry> lets;
-  ExpressionScope place{&scope, &workload->parameters, &lets};
-  place.workload = workload->range;
-  declareActivity(context, declaration, place, *workload);
+  declareActivity(of);
   if (sortParameters(context, *workload)) {
-    lets.clear();
-    declareActivity(context, declaration, place, *workload);
+    of.lets.clear();
+    declareActivity(of);
   }
   for (const ast::ParamDecl& param : declaration.params)
     if (param.strong)
       workload->parameters[workload->findParameter(param.name.name)].strong =
-          context.expressions.condition(*param.strong, place, "the condition of 'strong'");
+          context.condition(*param.strong, of.place(), "the condition of 'strong'");
   const std::vector<ast::MetricDecl> metrics = service ? declaration.metrics : withSeen(declaration);
-  checkMetrics(context, scope, declaration, metrics, service, *workload);
+  checkMetrics(of, metrics);
   // Measured metrics are complete here.
-  if (!service) DerivedMetrics{context, metrics, workload->metrics, place}.declareAll();
-  for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(context, place, declared, *workload);
-  workload->command = checkCommand(context, declaration, *workload, place, service);
+  if (!service) DerivedMetrics{context, metrics, workload->metrics, of.place()}.declareAll();
+  for (const ast::EstimateDecl& declared : declaration.estimates) checkEstimate(of, declared);
+  workload->command = checkCommand(of);
   for (const ast::RuleDecl& declared : declaration.rules) {
-    auto rule = checkRule(context, declared, place);
+    auto rule = checkRule(context, declared, of.place());
     if (!rule) continue;
     rule->of_workload = true;
     workload->rules.push_back(std::move(*rule));
@@ -295,9 +285,8 @@ void checkSystem(Context& context, ModuleScope& scope, const ast::SystemDecl& de
     if (!seen.add(context.emitter, "property", name, assignment.target.range)) continue;
     const SystemProperty& property = systemProperties()[index];
     const std::string what = fmt::format("'{}'", property.name);
-    auto value = context.expressions.constant(*assignment.value, {&scope}, property.type, what);
-    if (value && context.expressions.positive(*value, assignment.value->range, what))
-      system.values[index] = std::move(value);
+    auto value = context.constant(*assignment.value, {&scope}, property.type, what);
+    if (value && context.positive(*value, assignment.value->range, what)) system.values[index] = std::move(value);
   }
   // A description of a GPU implies that there is one.
   if (!system["gpu.present"] && describesGpu(system)) system.set("gpu.present", Value::boolean(true));
@@ -321,10 +310,10 @@ std::optional<Rule> checkRule(Context& context, const ast::RuleDecl& declaration
   rule.kind = declaration.kind;
   rule.name = declaration.name ? declaration.name->name : "";
   rule.because = declaration.because.value_or("");
-  rule.text = context.expressions.written(declaration.condition->range);
+  rule.text = context.written(declaration.condition->range);
   rule.range = declaration.range;
-  rule.condition = context.expressions.condition(*declaration.condition, place,
-                                                 require ? "the condition of 'require'" : "the condition of 'exclude'");
+  rule.condition = context.condition(*declaration.condition, place,
+                                     require ? "the condition of 'require'" : "the condition of 'exclude'");
   if (!rule.condition) return std::nullopt;
   rule.parameters = parametersOf(*rule.condition);
   return rule;
@@ -335,8 +324,7 @@ void declareModule(Checking& context, ModuleScope& scope) {
   declareEnums(context, scope);
   // Declare all before resolving any, since lets may read later ones.
   for (const ast::LetDecl& declaration : scope.ast->lets) declareLet(context.emitter, "let", declaration, scope.lets);
-  for (const ast::LetDecl& declaration : scope.ast->lets)
-    context.expressions.let(scope.lets.at(declaration.name.name), {&scope});
+  for (const ast::LetDecl& declaration : scope.ast->lets) context.let(scope.lets.at(declaration.name.name), {&scope});
   for (const ast::MetricDecl& declaration : scope.ast->metrics) {
     if (declaration.all || declaration.derived)
       context.emitter.emit(declaration.range, errors::NotSupported,

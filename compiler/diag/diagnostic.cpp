@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "runtime/base/find.h"
 #include "runtime/base/text.h"
 
 namespace expc::diag {
@@ -189,8 +190,7 @@ FixSet chooseFixes(const std::vector<Diagnostic>& diagnostics, const std::functi
         fixes, [&](const FixIt& fix) { return allowed(fix) && !clashes(fix, out.edits) && !clashes(fix, fixes); });
     if (fixes.empty() || !good) continue;
     out.mended.push_back(index);
-    for (const FixIt& fix : fixes)
-      if (std::ranges::count(out.edits, fix) == 0) out.edits.push_back(fix);
+    for (const FixIt& fix : fixes) base::addOnce(out.edits, fix);
   }
   std::ranges::stable_sort(out.edits, {}, placeOf);
   return out;

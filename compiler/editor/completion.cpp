@@ -4,6 +4,8 @@
 //
 // To support a new construct, add its slots to the table here and its words to compiler/language.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -166,7 +168,7 @@ class Completion : Places {
   }
 
   /// Whether the grammar lets this token come next.
-  bool next(Token token) const { return std::ranges::count(context_.expected, token) > 0; }
+  bool next(Token token) const { return llvm::is_contained(context_.expected, token); }
 
   /// Proposes an operand of an expression.
   void condition(bool with_metrics) {

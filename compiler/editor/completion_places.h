@@ -8,6 +8,7 @@
 // tokens are therefore read directly where its names matter.
 
 #include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
 #include <initializer_list>
@@ -195,7 +196,7 @@ class Places {
         {SymbolKind::Part, kClass},          {SymbolKind::Service, kClass}};
     if (!parent) return;
     const auto inside = [&](std::optional<unsigned> at) {
-      return at == parent || (parent == study_ && at && std::ranges::count(parts_, *at) > 0);
+      return at == parent || (parent == study_ && at && llvm::is_contained(parts_, *at));
     };
     for (const check::Symbol& symbol : symbols().symbols()) {
       if (symbol.kind != kind || !inside(symbol.parent)) continue;
@@ -300,7 +301,7 @@ class Places {
     const bool argument = openBracket() && kindAt(0) == Token::Workload;
     for (const check::Symbol& symbol : symbols().symbols()) {
       if (symbol.kind != SymbolKind::Parameter || !workloads_.contains(*symbol.parent)) continue;
-      if (std::ranges::count(without, symbol.name) > 0) continue;
+      if (llvm::is_contained(without, symbol.name)) continue;
       propose(symbol.name, kProperty, detailOf(query_.analysis, symbol), docOf(symbol),
               argument ? symbol.name + " = $0" : "");
     }

@@ -25,19 +25,18 @@ struct Expanded {
 
   std::vector<Point> points() {
     std::vector<Point> result;
-    points::Seen seen(*space);
+    points::Survey survey(*space);
     const expand::Walk walk = expand::walk(*space, {.count_removed = true}, [&](expand::Levels point) {
-      seen.add(point);
+      survey.seen.add(point);
       result.emplace_back(point.begin(), point.end());
       return true;
     });
     CHECK((walk.end == expand::Space::End::Done));
     product = walk.product;
     removed = walk.removed;
-    if (result.empty())
-      points::lintEmpty(*space, "", space->study().range, fixture.emitter);
-    else
-      points::lintGrid(*space, seen, fixture.emitter);
+    points::Reported reported;
+    const points::Lints lints{*space, survey, "", reported, fixture.sources, fixture.emitter};
+    result.empty() ? lints.empty(space->study().range) : lints.grid();
     return result;
   }
   uint64_t removedInAll() const {

@@ -4,6 +4,7 @@
 
 #include "compiler/expand/select.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
@@ -130,14 +131,17 @@ std::vector<const check::Study*> chosenStudies(const check::Program& program, co
   return result;
 }
 
-std::optional<check::Change> resolveOverride(const check::Program& program, const check::Study& study,
-                                             const std::string& text, diag::Emitter& emitter) {
+/// Resolves one text of `-D` against a study: "gpus=2", "precision={fp32,bf16}", "size=64px",
+/// "design.timed.repeat=20". A value is read by the declared type of its target; for a factor it selects
+/// levels. Nothing after reporting (E0601 if the text is malformed, else E01xx, E02xx or E03xx).
+static std::optional<check::Change> resolveOverride(const check::Program& program, const check::Study& study,
+                                                    const std::string& text, diag::Emitter& emitter) {
   source::SourceManager& sources = *program.sources;
   // Frequent mistakes of form are found before parsing, so that the message shows the command line as it should
   // be.
   if (text.find('=') == std::string::npos)
     return emitter.refuse({}, BadOverride, text, "write NAME=VALUE, as in 'gpus=2' or 'design.timed.repeat=20'");
-  const bool known = std::ranges::count(program.overrides, text) > 0;
+  const bool known = llvm::is_contained(program.overrides, text);
   const auto constant = [&](const check::Constant& one) { return check::setsConstant(text, one.name); };
   // Values of constants were replaced when the study was checked.
   if (known && std::ranges::any_of(study.constants, constant)) {
@@ -175,7 +179,7 @@ check::FormulaPtr resolveCondition(const check::Program& program, const check::S
   const ast::ExprPtr expr = file ? parse::parseExpression(*program.sources, *file, emitter) : nullptr;
   if (!expr) return nullptr;
   Names names(program, study, emitter);
-  return names.expressions.condition(*expr, names.scope.place(), option);
+  return names.condition(*expr, names.scope.place(), option);
 }
 
 std::optional<std::vector<std::optional<unsigned>>> resolvePoint(const check::Program& program,

@@ -66,12 +66,6 @@ std::vector<const check::Study*> chosenStudies(const check::Program& program, co
 std::optional<Selected> select(const check::Program& program, const check::Study& study, const Selection& selection,
                                diag::Emitter& emitter);
 
-/// Resolves one text of `-D` against a study: "gpus=2", "precision={fp32,bf16}", "size=64px",
-/// "design.timed.repeat=20". A value is read by the declared type of its target; for a factor it selects
-/// levels. Nothing after reporting (E0601 if the text is malformed, else E01xx, E02xx or E03xx).
-std::optional<check::Change> resolveOverride(const check::Program& program, const check::Study& study,
-                                             const std::string& text, diag::Emitter& emitter);
-
 /// A condition over the study's parameters, as in `--where 'gpus > 1'`; null after a report. `option` names the
 /// option in diagnostics.
 check::FormulaPtr resolveCondition(const check::Program& program, const check::Study& study, const std::string& option,

@@ -3,6 +3,8 @@
 // fingerprint of the points' ids instead of the points, and the parts of declarations that the plan only shows
 // as text. White space, labels, documentation, order of declarations and the machine do not enter.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -58,7 +60,7 @@ void keepMeaning(Value& value) {
   for (auto& [name, member] : *object) {
     keepMeaning(member);
     Array* array = member.getAsArray();
-    if (array && std::ranges::find(kUnordered, std::string_view(llvm::StringRef(name))) != kUnordered.end())
+    if (array && llvm::is_contained(kUnordered, std::string_view(llvm::StringRef(name))))
       *array = sorted(std::move(*array));
   }
 }
@@ -179,7 +181,7 @@ struct Meaning {
   Object weights(const check::Comparison& aggregate) {
     points::IdSums sums;
     space.forEach([&](expand::Levels point) {
-      const double weight = points::weightAt(space, aggregate, point).value_or(0);
+      const double weight = points::Compared{space, aggregate, point}.weight().value_or(0);
       sums.add(writer.hash(point) ^ std::bit_cast<uint64_t>(weight));
       return true;
     });

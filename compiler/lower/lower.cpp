@@ -132,14 +132,14 @@ struct PlanBuilder {
     cell.treated = static_cast<unsigned>(cell.points.size());
     points::forEachRead(space, comparison, point, add);
     cell.estimator = points::estimatorOf(*comparison);
-    cell.term = points::comparisonTerm(space, *comparison, point, [&](expand::Levels at) { return id(at); });
+    cell.term = points::Compared{space, *comparison, point}.term([&](expand::Levels at) { return id(at); });
     return cell;
   }
 
   /// The cell's value if devices lost nothing to each other, if that is known. Whether all levels share the
   /// same work is what the workload's `strong` condition says at the point.
   std::optional<double> ideal(const check::Comparison& comparison, expand::Levels point) {
-    const unsigned baseline = points::partnerOf(space, comparison, point).point[comparison.over];
+    const unsigned baseline = points::Compared{space, comparison, point}.partner().point[comparison.over];
     const check::Factor& factor = study.factors[comparison.over];
     const check::FormulaPtr& strong = study.workload->parameters[factor.parameters[0]].strong;
     bool shared = false;
@@ -159,7 +159,7 @@ struct PlanBuilder {
     const check::Comparison& declared = study.comparisons[index];
     plan::Comparison& made = plan.comparisons[index - study.implied];
     for (size_t i = 0; i < plan.points.size(); ++i)
-      if (points::comparedAt(space, declared, point(i)).found == points::Partner::Found::One &&
+      if (points::Compared{space, declared, point(i)}.value().found == points::Partner::Found::One &&
           prepared.machine->runs(&declared, point(i))) {
         made.cells.push_back(cell(&declared, study.metrics[declared.metric], point(i)));
         if (!declared.aggregates()) made.cells.back().ideal = ideal(declared, point(i));
@@ -195,7 +195,7 @@ struct PlanBuilder {
     for (size_t i = 0; i < plan.points.size(); ++i) {
       expand::Levels at = point(i);
       const auto partner =
-          question.comparison ? points::comparedAt(space, *question.comparison, at) : points::Partner();
+          question.comparison ? points::Compared{space, *question.comparison, at}.value() : points::Partner();
       if (question.at(at, partner) == points::Question::Answer::Cell)
         cells.push_back({.assertion = assertion, .levels = {at.begin(), at.end()}, .published = question.published});
     }

@@ -14,6 +14,7 @@
 
 #include "compiler/lower/lower.h"
 #include "runtime/base/entry.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/plan/labels.h"
 
@@ -262,7 +263,7 @@ struct Outliner {
     result.doc = declared.doc;
     result.where = where(declared);
     for (const check::Expected& one : study.expected)
-      if (result.expected.empty() && std::ranges::count(one.criteria, declared.name) > 0) result.expected = one.text;
+      if (result.expected.empty() && llvm::is_contained(one.criteria, declared.name)) result.expected = one.text;
     result.infeasible = declared.infeasible();
     result.confidence = declared.confidence;
     result.not_asked = of.cells == 0;
@@ -302,16 +303,13 @@ struct Outliner {
   /// followed by the comparisons inside it; or a derived metric's formula.
   std::string where(const check::Criterion& criterion) const {
     std::vector<std::string> texts;
-    const auto add = [&](std::string text) {
-      if (std::ranges::count(texts, text) == 0) texts.push_back(std::move(text));
-    };
     for (const check::Assertion& one : criterion.assertions) {
       for (auto compared = one.comparison; compared; compared = study.comparisons[*compared].inner)
         if (const check::Comparison& own = study.comparisons[*compared]; *compared >= study.implied)
-          add(own.text.starts_with(own.name) ? own.text : own.name + " = " + own.text);
+          base::addOnce(texts, own.text.starts_with(own.name) ? own.text : own.name + " = " + own.text);
       if (!one.metric || (one.comparison && *one.comparison >= study.implied)) continue;
       if (const plan::Metric metric = points::toPlan(study, study.metrics[*one.metric]); metric.derived)
-        add(metric.name + " = " + metric.text);
+        base::addOnce(texts, metric.name + " = " + metric.text);
     }
     return llvm::join(texts, "; ");
   }
@@ -326,8 +324,8 @@ struct Outliner {
   /// The number of levels of a factor at which an assertion has a value.
   size_t askableOf(const check::Assertion& assertion, unsigned factor) const {
     size_t askable = study.factors[factor].levels.size();
-    for (auto compared = assertion.comparison; compared; compared = study.comparisons[*compared].inner)
-      if (study.comparisons[*compared].over == factor) --askable;
+    for (const check::Comparison* at = study.comparison(assertion.comparison); at; at = study.comparison(at->inner))
+      if (at->over == factor) --askable;
     const auto selects = [&](const check::Pin& pin) { return pin.factor == factor; };
     return std::ranges::any_of(assertion.pins, selects) ? 1 : askable;
   }

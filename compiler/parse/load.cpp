@@ -4,6 +4,7 @@
 
 #include "compiler/parse/load.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/Path.h>
 
@@ -110,7 +111,7 @@ struct Loader {
     std::string relative = relativeTo(module.directory, written);
     std::string key = normalized(relative);
     // A file under way is not in `loaded` yet, so `active` alone finds circles.
-    if (std::ranges::count(active, key) > 0) {
+    if (llvm::is_contained(active, key)) {
       emitter.emit(import.target_range, ImportCycle, written);
       return nullptr;
     }

@@ -49,20 +49,20 @@ Partner partAt(const expand::Space& space, const check::Comparison& aggregate, e
     return {Partner::Found::None, {}, {*obstacle, left_out ? levels[obstacle->factor] : 0}};
   }
   if (const check::Comparison* inner = space.study().comparison(aggregate.inner))
-    return comparedAt(space, *inner, levels);
+    return Compared{space, *inner, levels}.value();
   return {Partner::Found::One, {}};
 }
 
 }  // namespace
 
-Parts partsAt(const expand::Space& space, const check::Comparison& aggregate, expand::Levels point) {
+Parts Compared::parts() const {
   Parts parts;
   // An aggregate of an aggregate walks over the levels of both, and the inner one tells what is missing of its own.
-  const check::Comparison* inner = space.study().comparison(aggregate.inner);
+  const check::Comparison* inner = space.study().comparison(comparison.inner);
   const bool counts = !inner || inner->gone.empty();
-  Group{space, aggregate, point,
+  Group{space, comparison, point,
         [&](expand::Levels levels) {
-          const Partner part = partAt(space, aggregate, levels);
+          const Partner part = partAt(space, comparison, levels);
           if (part.found == Partner::Found::One) parts.points.emplace_back(levels.begin(), levels.end());
           if (part.found == Partner::Found::None && counts) ++parts.missing[part.missing];
           return true;
@@ -71,13 +71,13 @@ Parts partsAt(const expand::Space& space, const check::Comparison& aggregate, ex
   return parts;
 }
 
-Partner aggregatedAt(const expand::Space& space, const check::Comparison& aggregate, expand::Levels point) {
-  if (Partner own = partAt(space, aggregate, point); own.found != Partner::Found::One)
+Partner Compared::aggregated() const {
+  if (Partner own = partAt(space, comparison, point); own.found != Partner::Found::One)
     return own.found == Partner::Found::Several ? own : Partner();
   bool first = false;
-  Group{space, aggregate, point,
+  Group{space, comparison, point,
         [&](expand::Levels levels) {
-          if (partAt(space, aggregate, levels).found != Partner::Found::One) return true;
+          if (partAt(space, comparison, levels).found != Partner::Found::One) return true;
           first = std::ranges::equal(levels, point);
           return false;
         }}
@@ -85,35 +85,34 @@ Partner aggregatedAt(const expand::Space& space, const check::Comparison& aggreg
   return first ? Partner{Partner::Found::One, {point.begin(), point.end()}} : Partner();
 }
 
-std::optional<double> weightAt(const expand::Space& space, const check::Comparison& aggregate, expand::Levels part) {
+std::optional<double> Compared::weight() const {
   expand::Assignment at(space.selected());
-  at.set(part);
+  at.set(point);
   if (at.resolve()) return std::nullopt;
-  const check::Outcome outcome = at.evaluate(*aggregate.weight, expand::View::Study);
+  const check::Outcome outcome = at.evaluate(*comparison.weight, expand::View::Study);
   const auto* value = std::get_if<check::Value>(&outcome);
   return value && value->asNumber() ? std::optional(value->asNumber()->toDouble()) : std::nullopt;
 }
 
-plan::TermPtr aggregateTerm(const expand::Space& space, const check::Comparison& aggregate, expand::Levels point,
-                            llvm::function_ref<plan::TermPtr(expand::Levels)> value,
-                            llvm::function_ref<std::string(expand::Levels)> name) {
+plan::TermPtr Compared::aggregateTerm(llvm::function_ref<plan::TermPtr(expand::Levels)> part_value,
+                                      llvm::function_ref<std::string(expand::Levels)> name) const {
   using Function = check::Comparison::Function;
   using enum plan::AggregateTerm::Function;
-  plan::AggregateTerm term{aggregate.function == Function::Geomean  ? Geomean
-                           : aggregate.function == Function::Mean   ? Mean
-                           : aggregate.function == Function::Sum    ? Sum
-                           : aggregate.function == Function::Median ? Median
-                           : aggregate.function == Function::Min    ? Min
-                                                                    : Max,
+  plan::AggregateTerm term{comparison.function == Function::Geomean  ? Geomean
+                           : comparison.function == Function::Mean   ? Mean
+                           : comparison.function == Function::Sum    ? Sum
+                           : comparison.function == Function::Median ? Median
+                           : comparison.function == Function::Min    ? Min
+                                                                     : Max,
                            {},
                            {}};
-  for (const std::vector<unsigned>& part : partsAt(space, aggregate, point).points) {
-    term.parts.push_back(value(part));
-    if (aggregate.weight)
-      term.weights.push_back(termOf(plan::ConstantTerm{weightAt(space, aggregate, part).value_or(0)}));
-    if (aggregate.weight_metric)
+  for (const std::vector<unsigned>& part : parts().points) {
+    term.parts.push_back(part_value(part));
+    if (comparison.weight)
+      term.weights.push_back(termOf(plan::ConstantTerm{Compared{space, comparison, part}.weight().value_or(0)}));
+    if (comparison.weight_metric)
       term.weights.push_back(
-          termOf(plan::MetricTerm{space.study().metrics[*aggregate.weight_metric].name, name(part)}));
+          termOf(plan::MetricTerm{space.study().metrics[*comparison.weight_metric].name, name(part)}));
   }
   return termOf(std::move(term));
 }
@@ -123,7 +122,7 @@ void forEachTreated(const expand::Space& space, const check::Comparison* compari
   if (!comparison || comparison->function == check::Comparison::Function::OfProcess) return visit(point);
   const check::Comparison* inner = space.study().comparison(comparison->inner);
   if (!comparison->aggregates()) return forEachTreated(space, inner, point, visit);
-  for (const std::vector<unsigned>& part : partsAt(space, *comparison, point).points)
+  for (const std::vector<unsigned>& part : Compared{space, *comparison, point}.parts().points)
     forEachTreated(space, inner, part, visit);
 }
 

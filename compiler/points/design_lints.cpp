@@ -50,21 +50,6 @@ double confidenceAt(const std::vector<check::Look>& looks, size_t last, unsigned
   return 1 - stats::LookLevels(planned).nominal(1 - confidence);
 }
 
-/// Reports looks at which a criterion cannot be decided. A look ends the trials only if it decides every
-/// criterion, so one that cannot decide some criterion is useless.
-void lintLooks(const check::Design::Kind& kind, const check::Criterion& criterion, const Survey::OfCriterion& counts,
-               unsigned of, Reported& reported, diag::Emitter& emitter) {
-  for (const auto& [i, look] : llvm::enumerate(kind.looks)) {
-    const double confidence = confidenceAt(kind.looks, i, of, *criterion.confidence);
-    const unsigned needed = std::min(counts.repetitionsToPass(confidence), counts.repetitionsToFail(confidence));
-    if (needed <= look.repetitions || !reported.fresh(diag::Kind::LookDecidesNothing, nullptr, look.range)) continue;
-    emitter.build(look.range, LookDecidesNothing, look.repetitions, criterion.name, needed)
-        .note(criterion.range, "this look uses {:.4g}% intervals, so that all looks together keep {:.4g}%",
-              confidence * 100, *criterion.confidence * 100)
-        .emit();
-  }
-}
-
 /// The kind of trials that all assertions of a criterion read; nothing if they read several, or exact metrics, which
 /// need no interval.
 std::optional<check::TrialKind> kindOf(const check::Study& study, const check::Criterion& criterion) {
@@ -76,70 +61,6 @@ std::optional<check::TrialKind> kindOf(const check::Study& study, const check::C
     kind = metric.kind;
   }
   return kind;
-}
-
-/// Reports a criterion that can never pass or never fail with the design's repetitions.
-void lintRepetitions(const expand::Space& space, const check::Criterion& criterion, const Survey::OfCriterion& counts,
-                     const std::string& selection, Reported& reported, diag::Emitter& emitter) {
-  const uint64_t cells = counts.asked();
-  if (!criterion.confidence || cells == 0) return;
-  const check::Design& design = space.selected().design;
-  const auto read = kindOf(space.study(), criterion);
-  const check::Design::Kind* kind = read ? base::entryOf(design.kinds, *read) : nullptr;
-  const check::Setting* repeat = kind ? base::entryOf(kind->settings, "repeat") : nullptr;
-  if (!repeat) return;
-  unsigned have = mostRepetitions(*repeat);
-  const std::vector<check::Look>& looks = kind->looks;
-  // Looks and adaptive repetitions both raise the confidence that each interval needs.
-  const double looked = confidenceAt(looks, looks.size(), have, *criterion.confidence);
-  const double confidence = kind->until.empty() ? looked : stats::confidenceUnderWidthStop(looked);
-  unsigned pass = counts.repetitionsToPass(confidence);
-  unsigned fail = counts.repetitionsToFail(confidence);
-  lintLooks(*kind, criterion, counts, have, reported, emitter);
-  auto fresh = [&](diag::Kind what) { return reported.fresh(what, &criterion, repeat->range); };
-  auto finish = [&](diag::Builder builder, unsigned needed) {
-    builder.note(repeat->range, "for {} {} at {:.4g}% confidence{}{}, write 'repeat {}'", cells,
-                 cells == 1 ? "configuration" : "configurations", confidence * 100,
-                 !looks.empty()        ? " after the looks before"
-                 : kind->until.empty() ? ""
-                                       : " with adaptive repetitions",
-                 selection.empty() ? "" : " with " + selection, needed);
-    builder.emit();
-  };
-  // Never passing is an error. Never failing is a warning, and only mentioned if it can pass.
-  if (have < pass && fresh(diag::Kind::CannotPass))
-    finish(emitter.build(criterion.range, CannotPass, criterion.name, pass, have), pass);
-  if (have < fail && have >= pass && fresh(diag::Kind::CannotFail))
-    finish(emitter.build(criterion.range, CannotFail, criterion.name, fail, have), fail);
-}
-
-/// Reports `until` rules whose interval needs more repetitions than the design allows.
-void lintUntil(const check::Design& design, Reported& reported, diag::Emitter& emitter) {
-  for (const auto& [kind, block] : design.kinds) {
-    const check::Setting* repeat = base::entryOf(block.settings, "repeat");
-    if (block.until.empty() || !repeat) continue;
-    unsigned have = mostRepetitions(*repeat), needed = stats::minimumPairs(stats::confidenceUnderWidthStop(0.95));
-    if (have >= needed || !reported.fresh(diag::Kind::UntilNeverHolds, nullptr, repeat->range)) continue;
-    emitter.build(block.until[0].range, UntilNeverHolds, needed, have)
-        .note(repeat->range, "half-widths are those of 95% intervals: end the range at {} or above", needed)
-        .emit();
-  }
-}
-
-/// Reports a budget that the trials exceed even if each only started a process.
-void lintBudget(const check::Design& design, uint64_t points, const std::string& selection, Reported& reported,
-                diag::Emitter& emitter) {
-  const check::Setting* budget = base::entryOf(design.settings, "budget");
-  if (!budget) return;
-  uint64_t trials = 0;
-  for (const auto& [kind, block] : design.kinds)
-    if (const auto* repeat = base::entryOf(block.settings, "repeat"))
-      trials += points * static_cast<uint64_t>(repeat->value.numerator());
-  if (budget->value.toDouble() >= static_cast<double>(trials) * kLeastSeconds) return;
-  if (!reported.fresh(diag::Kind::BudgetTooSmall, nullptr, budget->range)) return;
-  auto builder = emitter.build(budget->range, BudgetTooSmall, budget->value.toString(), trials);
-  builder.note({}, "{} points{}", points, selection.empty() ? "" : " with " + selection);
-  builder.emit();
 }
 
 /// Whether two points of a study could mean the same at all; the search over the points is skipped otherwise.
@@ -159,21 +80,94 @@ bool canCoincide(const check::Study& study) {
 
 }  // namespace
 
-void lintDesign(const expand::Space& space, const Survey& survey, const std::string& selection, Reported& reported,
-                diag::Emitter& emitter) {
-  for (size_t i = 0; i < survey.criteria.size(); ++i)
-    lintRepetitions(space, *space.selected().criteria[i], survey.criteria[i], selection, reported, emitter);
-  lintUntil(space.selected().design, reported, emitter);
-  lintBudget(space.selected().design, survey.points, selection, reported, emitter);
+/// Reports looks at which a criterion cannot be decided. A look ends the trials only if it decides every
+/// criterion, so one that cannot decide some criterion is useless.
+void Lints::looks(const check::Design::Kind& kind, const check::Criterion& criterion, const Survey::OfCriterion& counts,
+                  unsigned of) const {
+  for (const auto& [i, look] : llvm::enumerate(kind.looks)) {
+    const double confidence = confidenceAt(kind.looks, i, of, *criterion.confidence);
+    const unsigned needed = std::min(counts.repetitionsToPass(confidence), counts.repetitionsToFail(confidence));
+    if (needed <= look.repetitions || !reported.fresh(diag::Kind::LookDecidesNothing, nullptr, look.range)) continue;
+    emitter.build(look.range, LookDecidesNothing, look.repetitions, criterion.name, needed)
+        .note(criterion.range, "this look uses {:.4g}% intervals, so that all looks together keep {:.4g}%",
+              confidence * 100, *criterion.confidence * 100)
+        .emit();
+  }
 }
 
-void lintSamePoints(const expand::Space& whole, diag::Emitter& emitter) {
-  const check::Study& study = whole.study();
+/// Reports a criterion that can never pass or never fail with the design's repetitions.
+void Lints::repetitions(const check::Criterion& criterion, const Survey::OfCriterion& counts) const {
+  const uint64_t cells = counts.asked();
+  if (!criterion.confidence || cells == 0) return;
+  const auto read = kindOf(study, criterion);
+  const check::Design::Kind* kind = read ? base::entryOf(selected.design.kinds, *read) : nullptr;
+  const check::Setting* repeat = kind ? base::entryOf(kind->settings, "repeat") : nullptr;
+  if (!repeat) return;
+  unsigned have = mostRepetitions(*repeat);
+  const std::vector<check::Look>& looks = kind->looks;
+  // Looks and adaptive repetitions both raise the confidence that each interval needs.
+  const double looked = confidenceAt(looks, looks.size(), have, *criterion.confidence);
+  const double confidence = kind->until.empty() ? looked : stats::confidenceUnderWidthStop(looked);
+  unsigned pass = counts.repetitionsToPass(confidence);
+  unsigned fail = counts.repetitionsToFail(confidence);
+  this->looks(*kind, criterion, counts, have);
+  auto fresh = [&](diag::Kind what) { return reported.fresh(what, &criterion, repeat->range); };
+  auto finish = [&](diag::Builder builder, unsigned needed) {
+    builder.note(repeat->range, "for {} {} at {:.4g}% confidence{}{}, write 'repeat {}'", cells,
+                 cells == 1 ? "configuration" : "configurations", confidence * 100,
+                 !looks.empty()        ? " after the looks before"
+                 : kind->until.empty() ? ""
+                                       : " with adaptive repetitions",
+                 selection.empty() ? "" : " with " + selection, needed);
+    builder.emit();
+  };
+  // Never passing is an error. Never failing is a warning, and only mentioned if it can pass.
+  if (have < pass && fresh(diag::Kind::CannotPass))
+    finish(emitter.build(criterion.range, CannotPass, criterion.name, pass, have), pass);
+  if (have < fail && have >= pass && fresh(diag::Kind::CannotFail))
+    finish(emitter.build(criterion.range, CannotFail, criterion.name, fail, have), fail);
+}
+
+/// Reports `until` rules whose interval needs more repetitions than the design allows.
+void Lints::until() const {
+  for (const auto& [kind, block] : selected.design.kinds) {
+    const check::Setting* repeat = base::entryOf(block.settings, "repeat");
+    if (block.until.empty() || !repeat) continue;
+    unsigned have = mostRepetitions(*repeat), needed = stats::minimumPairs(stats::confidenceUnderWidthStop(0.95));
+    if (have >= needed || !reported.fresh(diag::Kind::UntilNeverHolds, nullptr, repeat->range)) continue;
+    emitter.build(block.until[0].range, UntilNeverHolds, needed, have)
+        .note(repeat->range, "half-widths are those of 95% intervals: end the range at {} or above", needed)
+        .emit();
+  }
+}
+
+/// Reports a budget that the trials exceed even if each only started a process.
+void Lints::budget() const {
+  const check::Setting* budget = base::entryOf(selected.design.settings, "budget");
+  if (!budget) return;
+  uint64_t trials = 0;
+  for (const auto& [kind, block] : selected.design.kinds)
+    if (const auto* repeat = base::entryOf(block.settings, "repeat"))
+      trials += survey.points * static_cast<uint64_t>(repeat->value.numerator());
+  if (budget->value.toDouble() >= static_cast<double>(trials) * kLeastSeconds) return;
+  if (!reported.fresh(diag::Kind::BudgetTooSmall, nullptr, budget->range)) return;
+  auto builder = emitter.build(budget->range, BudgetTooSmall, budget->value.toString(), trials);
+  builder.note({}, "{} points{}", survey.points, selection.empty() ? "" : " with " + selection);
+  builder.emit();
+}
+
+void Lints::design() const {
+  for (size_t i = 0; i < survey.criteria.size(); ++i) repetitions(*selected.criteria[i], survey.criteria[i]);
+  until();
+  budget();
+}
+
+void Lints::samePoints() const {
   if (!canCoincide(study)) return;
-  PointWriter writer(whole);
+  PointWriter writer(space);
   // Sort the ids and look for neighbours that are equal. The first pair is shown, the others are counted.
   std::vector<uint64_t> ids;
-  whole.forEach([&](expand::Levels point) {
+  space.forEach([&](expand::Levels point) {
     ids.push_back(writer.hash(point));
     return ids.size() < kMostIds;
   });
@@ -184,7 +178,7 @@ void lintSamePoints(const expand::Space& whole, diag::Emitter& emitter) {
   for (size_t i = 1; i < ids.size(); ++i) count += ids[i] == ids[i - 1];
   auto builder = emitter.build(study.range, SamePoint, study.name);
   bool first = true;
-  whole.forEach([&](expand::Levels point) {
+  space.forEach([&](expand::Levels point) {
     if (writer.hash(point) != *twice) return true;
     builder.note({}, "{} {}", first ? "the point at" : "and the one at", expand::labelOf(study, point));
     first = false;

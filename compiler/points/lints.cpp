@@ -37,41 +37,43 @@ EXPC_DIAGNOSTIC(ExpectedInfeasible, "on '{0}' every point of the criterion '{1}'
 constexpr size_t kShownLevels = 5;
 
 /// Whether a rule can exclude some combination of the factors that it reads. True if that cannot be told.
-bool canRemove(const expand::Space& whole, const expand::Space::Rule& rule) {
+bool canRemove(const expand::Space& space, const expand::Space::Rule& rule) {
   // A rule over arguments alone removes nothing today; it guards against presets and overrides.
-  const check::Rule& declared = whole.study().rules[rule.index];
+  const check::Rule& declared = space.study().rules[rule.index];
   if (rule.condition->factors().empty() && !declared.parameters.empty()) return true;
   return rule.condition->ever(rule.wanted ? expand::Condition::Answer::No : expand::Condition::Answer::Yes)
       .value_or(true);
 }
 
+}  // namespace
+
 /// Notes at the rules to blame for the lack of points, and at the activities that these rules depend on.
-void noteConflict(diag::Builder& builder, const expand::Space& space, const std::vector<unsigned>& rules) {
+void Lints::noteConflict(diag::Builder& builder, const std::vector<unsigned>& rules) const {
   // A factor that varies only under a condition may be what a rule is really about.
   std::set<unsigned> conditional;
   for (const expand::Space::Rule& rule : space.rules()) {
-    if (std::ranges::count(rules, rule.index) == 0) continue;
-    const check::Rule& declared = space.study().rules[rule.index];
+    if (!llvm::is_contained(rules, rule.index)) continue;
+    const check::Rule& declared = study.rules[rule.index];
     std::string because = declared.because.empty() ? "" : fmt::format(" (\"{}\")", declared.because);
     builder.note(declared.range, "this rule is {}{}", rules.size() == 1 ? "the cause" : "part of the conflict",
                  because);
     for (unsigned parameter : declared.parameters)
-      if (int factor = space.study().factor_of[parameter]; factor >= 0 && space.activity(factor))
+      if (int factor = study.factor_of[parameter]; factor >= 0 && space.activity(factor))
         conditional.insert(static_cast<unsigned>(factor));
   }
   for (unsigned factor : conditional) {
-    const check::Factor& declared = space.study().factors[factor];
+    const check::Factor& declared = study.factors[factor];
     builder.note(declared.active->range, "it depends on '{}', which varies only if this is true", declared.name);
   }
 }
 
 /// Reports the levels of one factor that occur at no point, in one diagnostic, with the rules to blame.
-void lintLevels(const expand::Space& whole, unsigned factor, const Seen& seen, diag::Emitter& emitter) {
-  const check::Factor& declared = whole.study().factors[factor];
+void Lints::levels(unsigned factor) const {
+  const check::Factor& declared = study.factors[factor];
   std::vector<unsigned> missing;
   std::string labels;
   for (unsigned level = 0; level < declared.levels.size(); ++level) {
-    if (seen.count(factor, level) > 0) continue;
+    if (survey.seen.count(factor, level) > 0) continue;
     if (missing.size() < kShownLevels) labels += (missing.empty() ? " " : ", ") + declared.levels[level].label;
     missing.push_back(level);
   }
@@ -82,15 +84,14 @@ void lintLevels(const expand::Space& whole, unsigned factor, const Seen& seen, d
                                declared.name, one ? "s" : "");
   if (declared.active) builder.note(declared.active->range, "'{}' varies only if this is true", declared.name);
   // To find the rules to blame, ask for a minimal conflict of a study that has only the missing levels.
-  auto kept = whole.selected().levels;
+  auto kept = selected.levels;
   kept[factor] = missing;
-  if (auto rules = expand::minimalConflict(whole, kept, factor)) noteConflict(builder, whole, *rules);
+  if (auto rules = expand::minimalConflict(space, kept, factor)) noteConflict(builder, *rules);
   builder.emit();
 }
 
 /// A note for each reason of missing partners, the most frequent first.
-void noteReasons(diag::Builder& builder, const Survey::OfComparison& of, const check::Study& study,
-                 const source::SourceManager& sources) {
+void Lints::noteReasons(diag::Builder& builder, const Survey::OfComparison& of) const {
   constexpr size_t kShown = 5;
   std::vector<std::pair<uint64_t, Missing>> reasons;
   for (const auto& [missing, count] : of.reasons) reasons.emplace_back(count, missing);
@@ -102,9 +103,7 @@ void noteReasons(diag::Builder& builder, const Survey::OfComparison& of, const c
 }
 
 /// Reports several baselines, with the factors that may make the difference.
-void reportSeveral(const expand::Space& whole, const check::Comparison& comparison, const Survey::OfComparison& of,
-                   diag::Emitter& emitter) {
-  const check::Study& study = whole.study();
+void Lints::several(const check::Comparison& comparison, const Survey::OfComparison& of) const {
   auto builder = emitter.build(comparison.range, AmbiguousBaseline, comparison.name);
   builder.note({}, "{} {} several baselines, first at {}", of.several, of.several == 1 ? "point has" : "points have",
                expand::labelOf(study, of.example));
@@ -118,9 +117,8 @@ void reportSeveral(const expand::Space& whole, const check::Comparison& comparis
 
 /// Warns of claims that hold because combinations are missing: quantifiers range over the combinations that
 /// exist (docs/language.md), so an author may have meant more than is asked.
-void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, const check::Assertion& assertion,
-                const Survey::OfAssertion& of, diag::Emitter& emitter) {
-  const check::Study& study = whole.study();
+void Lints::absent(const check::Criterion& criterion, const check::Assertion& assertion,
+                   const Survey::OfAssertion& of) const {
   // First an `exists` over a factor that is inactive at some points: those form one more case.
   if (const int factor = of.shape.absentAmongOthers(); factor >= 0)
     emitter
@@ -144,18 +142,14 @@ void lintAbsent(const expand::Space& whole, const check::Criterion& criterion, c
   }
 }
 
-}  // namespace
-
-void lintEmpty(const expand::Space& space, const std::string& selection, source::Range range, diag::Emitter& emitter) {
-  auto builder = selection.empty() ? emitter.build(range, EmptyGrid, space.study().name)
-                                   : emitter.build(range, EmptySelection, selection, space.study().name);
-  if (auto rules = expand::minimalConflict(space, space.selected().levels)) noteConflict(builder, space, *rules);
+void Lints::empty(source::Range range) const {
+  auto builder = selection.empty() ? emitter.build(range, EmptyGrid, study.name)
+                                   : emitter.build(range, EmptySelection, selection, study.name);
+  if (auto rules = expand::minimalConflict(space, selected.levels)) noteConflict(builder, *rules);
   builder.emit();
 }
 
-void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag::Emitter& emitter) {
-  const check::Study& study = space.study();
-  const expand::Selected& selected = space.selected();
+void Lints::idle() const {
   const auto report = [&](source::Range at, std::string_view name, source::Range condition) {
     if (at.isValid()) emitter.build(at, IdleValue, name).note(condition, "it is active only if this is true").emit();
   };
@@ -166,30 +160,26 @@ void lintIdle(const expand::Space& space, const Survey& survey, bool whole, diag
     const bool changed = selected.given_at[parameter].isValid();
     // A preset or `-D` reaches all workloads that have the parameter, so it is idle only if it is idle in each
     // of them.
-    const auto idle_in = [&](unsigned other) {
-      return std::ranges::count(survey.idle, std::pair(other, parameter)) > 0;
-    };
+    const auto idle_in = [&](unsigned other) { return llvm::is_contained(survey.idle, std::pair(other, parameter)); };
     bool everywhere = true;
     for (unsigned other = 0; other < study.uses.size(); ++other)
       everywhere &= study.uses[other].parameter_of[parameter] < 0 || idle_in(other);
-    if (whole)
+    if (selection.empty())
       report(study.uses[use].argument_ranges[parameter], declared.name, declared.when->range);
     else if (changed && everywhere && said.insert(parameter).second)
       report(selected.given_at[parameter], declared.name, declared.when->range);
   }
   // A change that restricts a factor is idle if none of the kept levels occurs.
-  for (unsigned factor = 0; factor < study.factors.size() && !whole; ++factor) {
+  for (unsigned factor = 0; factor < study.factors.size() && !selection.empty(); ++factor) {
     bool occurs = !study.factors[factor].active;
     for (const unsigned level : selected.levels[factor]) occurs |= survey.seen.count(factor, level) > 0;
     if (!occurs) report(selected.kept_at[factor], study.factors[factor].name, study.factors[factor].active->range);
   }
 }
 
-void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& emitter) {
+void Lints::nothingLearned() const {
   // These parameters scale every weight update in the workloads of this build: with 0 nothing is learned.
   static const std::set<std::string_view> kScales{"learning_rate", "beta", "alpha"};
-  const check::Study& study = space.study();
-  const expand::Selected& selected = space.selected();
   const auto report = [&](source::Range at, const std::string& name, const check::Value& value) {
     const check::Rational* number = value.asNumber();
     if (number && number->sign() == 0 && at.isValid()) emitter.emit(at, NothingLearned, name);
@@ -206,7 +196,7 @@ void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& e
       const check::Factor& varied = study.factors[factor];
       const auto at = std::ranges::find(varied.parameters, parameter) - varied.parameters.begin();
       for (const check::Level& level : varied.levels)
-        if (whole) report(level.range, name, level.values[at]);
+        if (selection.empty()) report(level.range, name, level.values[at]);
       continue;
     }
     // A change reaches all uses, so report it once.
@@ -214,36 +204,35 @@ void lintNothingLearned(const expand::Space& space, bool whole, diag::Emitter& e
     for (unsigned use = 0; use < study.uses.size(); ++use) {
       const auto& value = selected.arguments[use][parameter];
       if (!trains(study.uses[use]) || !value || said) continue;
-      report(whole ? study.uses[use].argument_ranges[parameter] : selected.given_at[parameter], name, *value);
-      said = !whole;
+      report(selection.empty() ? study.uses[use].argument_ranges[parameter] : selected.given_at[parameter], name,
+             *value);
+      said = !selection.empty();
     }
   }
 }
 
-void lintGrid(const expand::Space& whole, const Seen& seen, diag::Emitter& emitter) {
-  for (const expand::Space::Rule& rule : whole.rules()) {
-    const check::Rule& declared = whole.study().rules[rule.index];
+void Lints::grid() const {
+  for (const expand::Space::Rule& rule : space.rules()) {
+    const check::Rule& declared = study.rules[rule.index];
     // A workload's rules state what it supports; that a study does not touch a limit is no mistake.
-    if (!declared.of_workload && !canRemove(whole, rule))
+    if (!declared.of_workload && !canRemove(space, rule))
       emitter.emit(declared.range, UselessRule, declared.name.empty() ? declared.text : declared.name);
   }
-  for (unsigned factor = 0; factor < whole.width(); ++factor) lintLevels(whole, factor, seen, emitter);
+  for (unsigned factor = 0; factor < space.width(); ++factor) levels(factor);
 }
 
-void lintPairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
-               diag::Emitter& emitter) {
-  const check::Study& study = whole.study();
+void Lints::pairs() const {
   for (const auto& [i, comparison] : llvm::enumerate(study.comparisons)) {
     const Survey::OfComparison& of = survey.comparisons[i];
     if (of.several > 0) {
       // Report it once, at the inner comparison whose baselines they are.
       if (comparison.inner && survey.comparisons[*comparison.inner].several > 0) continue;
-      reportSeveral(whole, comparison, of, emitter);
+      several(comparison, of);
     } else if (of.pairs == 0) {
       // The inner comparison reports its own lack of pairs.
       if (comparison.inner && survey.comparisons[*comparison.inner].pairs == 0) continue;
       auto builder = emitter.build(comparison.range, NoPartner, comparison.name);
-      noteReasons(builder, of, study, sources);
+      noteReasons(builder, of);
       if (comparison.aggregates())
         builder.note({}, "there is nothing to aggregate: no point satisfies its 'where'");
       else if (of.without == 0)
@@ -256,9 +245,7 @@ void lintPairs(const expand::Space& whole, const Survey& survey, const source::S
   }
 }
 
-void lintSomePairs(const expand::Space& whole, const Survey& survey, const source::SourceManager& sources,
-                   diag::Emitter& emitter) {
-  const check::Study& study = whole.study();
+void Lints::somePairs() const {
   std::set<Missing> said;
   for (const auto& [i, comparison] : llvm::enumerate(study.comparisons)) {
     const Survey::OfComparison& of = survey.comparisons[i];
@@ -268,7 +255,7 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
       if (of.uneven.empty()) continue;
       auto builder = emitter.build(comparison.range, UnevenParts, comparison.name, expand::labelOf(study, of.uneven[1]),
                                    expand::labelOf(study, of.uneven[0]));
-      noteReasons(builder, of, study, sources);
+      noteReasons(builder, of);
       builder.note({}, "restrict it with 'where' to levels that occur everywhere, or accept it with 'partial'").emit();
       continue;
     }
@@ -282,18 +269,17 @@ void lintSomePairs(const expand::Space& whole, const Survey& survey, const sourc
     if (!fresh) continue;
     auto builder =
         emitter.build(comparison.range, SomeWithoutPartner, of.without, of.without + of.pairs, comparison.name);
-    noteReasons(builder, of, study, sources);
+    noteReasons(builder, of);
     builder.note({}, "exclude both points of each pair, or accept it with 'partial'");
     builder.emit();
   }
 }
 
 /// Reports what the parts of a composed claim do not fit to each other, or to its quantifiers.
-static void lintJoined(const expand::Space& whole, const check::Criterion& criterion, const JoinedClaim& joined,
-                       diag::Emitter& emitter) {
+void Lints::joined(const check::Criterion& criterion, const JoinedClaim& joined) const {
   if (const auto& gap = joined.gap()) {
     const check::Assertion &without = criterion.assertions[gap->without], &with = criterion.assertions[gap->with];
-    return emitter.build(without.range, LevelWithoutPart, without.text, expand::labelOf(whole.study(), gap->levels))
+    return emitter.build(without.range, LevelWithoutPart, without.text, expand::labelOf(study, gap->levels))
         .note(with.range, "'{}' has a value there: select a level, or restrict it with 'where'", with.text)
         .emit();
   }
@@ -305,9 +291,9 @@ static void lintJoined(const expand::Space& whole, const check::Criterion& crite
       .emit();
 }
 
-void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter) {
-  for (size_t i = 0; i < whole.selected().criteria.size(); ++i) {
-    const check::Criterion& criterion = *whole.selected().criteria[i];
+void Lints::criteria() const {
+  for (size_t i = 0; i < selected.criteria.size(); ++i) {
+    const check::Criterion& criterion = *selected.criteria[i];
     const Survey::OfCriterion& of = survey.criteria[i];
     bool complete = true, asks = true;
     for (size_t a = 0; a < criterion.assertions.size() && complete; ++a) {
@@ -319,15 +305,14 @@ void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitte
                   survey.comparisons[*assertion.comparison].several == 0);
       if (!complete) continue;
       if (const auto& factors = own.reading.several(); !factors.empty()) {
-        check::reportSilent(emitter, whole.study(), criterion.name, criterion.range, assertion, factors,
-                            own.reading.example());
+        check::reportSilent(emitter, study, criterion.name, criterion.range, assertion, factors, own.reading.example());
         complete = false;
         continue;
       }
       // Points that exceed the memory do not count as missing: the author excluded them by `where feasible`.
       if (own.shape.cells() + own.unpublished + own.unfit > 0)
         // It asks about some point, so it is not empty; look for what it misses.
-        lintAbsent(whole, criterion, assertion, own, emitter);
+        absent(criterion, assertion, own);
       else
         asks = false;
       complete = complete && own.unpublished + own.unfit == 0;
@@ -337,32 +322,31 @@ void lintCriteria(const expand::Space& whole, const Survey& survey, diag::Emitte
           .note({}, "no point has the levels that it selects and satisfies its 'where'")
           .emit();
     else if (complete && of.joined)
-      lintJoined(whole, criterion, *of.joined, emitter);
+      joined(criterion, *of.joined);
   }
 }
 
-void lintControls(const expand::Space& whole, diag::Emitter& emitter) {
-  for (const check::Control& control : whole.study().controls) {
+void Lints::controls() const {
+  for (const check::Control& control : study.controls) {
     std::vector<std::vector<unsigned>> points;
     // Two points are enough to know that there are several.
-    findPinned(whole, control.pins, [&](expand::Levels point) {
+    findPinned(space, control.pins, [&](expand::Levels point) {
       points.emplace_back(point.begin(), point.end());
       return points.size() < 2;
     });
     if (points.size() == 1) continue;
     auto builder = emitter.build(control.range, ControlPoint, control.name, points.empty() ? "no point" : "several");
-    for (const auto& point : points) builder.note({}, "there is one at {}", expand::labelOf(whole.study(), point));
+    for (const auto& point : points) builder.note({}, "there is one at {}", expand::labelOf(study, point));
     if (!points.empty()) builder.note({}, "give a level to each factor that varies there");
     if (points.empty()) builder.note({}, "a rule removes it, or a factor does not vary there");
     builder.emit();
   }
 }
 
-void lintPublished(const expand::Space& whole, const Survey& survey, diag::Emitter& emitter) {
-  const check::Study& study = whole.study();
+void Lints::published() const {
   for (size_t i = 0; i < survey.criteria.size(); ++i)
     for (size_t a = 0; a < survey.criteria[i].assertions.size(); ++a) {
-      const check::Criterion& criterion = *whole.selected().criteria[i];
+      const check::Criterion& criterion = *selected.criteria[i];
       const Survey::OfAssertion& of = survey.criteria[i].assertions[a];
       if (of.unpublished == 0) continue;
       const check::Published& reference = study.references[*criterion.assertions[a].like];
@@ -380,10 +364,9 @@ void lintPublished(const expand::Space& whole, const Survey& survey, diag::Emitt
     }
 }
 
-void lintInfeasible(const expand::Space& space, const Survey& survey, const check::System& system, Reported& reported,
-                    diag::Emitter& emitter) {
+void Lints::infeasible(const check::System& system) const {
   for (size_t i = 0; i < survey.criteria.size(); ++i) {
-    const check::Criterion& criterion = *space.selected().criteria[i];
+    const check::Criterion& criterion = *selected.criteria[i];
     const auto hopeless = [](const Survey::OfAssertion& of) { return of.cells > 0 && of.infeasible == of.cells; };
     const std::vector<Survey::OfAssertion>& all = survey.criteria[i].assertions;
     if (std::ranges::any_of(criterion.assertions, &check::Assertion::infeasible) ||

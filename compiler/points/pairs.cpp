@@ -64,7 +64,7 @@ struct Search {
   void finish() {
     auto obstacle = space.whyNot(levels);
     if (obstacle) return obstruct(*obstacle);
-    if (inner && comparedAt(space, *inner, levels).found != Partner::Found::One) return;
+    if (inner && Compared{space, *inner, levels}.value().found != Partner::Found::One) return;
     if (++found == 1) answer.point = levels;
   }
 
@@ -150,14 +150,13 @@ std::string text(const Missing& missing, const check::Study& study, const source
 }
 
 /// The partner at one level of the compared factor.
-static Partner partnerAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
-                         unsigned level) {
+Partner Compared::partnerAt(unsigned level) const {
   // Nearly always nothing else changes with the level, so try that point before searching.
   Partner answer{Partner::Found::One, {point.begin(), point.end()}};
   answer.point[comparison.over] = level;
   const check::Comparison* inner = comparison.gone.empty() ? nullptr : space.study().comparison(comparison.inner);
-  const bool there =
-      space.contains(answer.point) && (!inner || comparedAt(space, *inner, answer.point).found == Partner::Found::One);
+  const bool there = space.contains(answer.point) &&
+                     (!inner || Compared{space, *inner, answer.point}.value().found == Partner::Found::One);
   if (!there) {
     Search search{space, point, comparison.over, level};
     search.inner = inner;
@@ -166,15 +165,15 @@ static Partner partnerAt(const expand::Space& space, const check::Comparison& co
   return answer;
 }
 
-Partner partnerOf(const expand::Space& space, const check::Comparison& comparison, expand::Levels point) {
+Partner Compared::partner() const {
   unsigned own = point[comparison.over];
   if (own == kAbsent || (!comparison.previous && own == comparison.against)) return {};
-  if (!comparison.previous) return partnerAt(space, comparison, point, comparison.against);
+  if (!comparison.previous) return partnerAt(comparison.against);
   // `previous`: the nearest earlier level at which the study has a partner. A level that only the selection
   // left out still counts, so that a selection never changes which claim is made; the answer is None then.
   Partner first;
   for (unsigned level = own; level-- > 0;) {
-    Partner answer = partnerAt(space, comparison, point, level);
+    Partner answer = partnerAt(level);
     bool there = answer.found != Partner::Found::None || answer.missing.obstacle.kind == Obstacle::Kind::LeftOut;
     if (there) return answer;
     if (first.found == Partner::Found::NotTreated) first = std::move(answer);
@@ -182,20 +181,20 @@ Partner partnerOf(const expand::Space& space, const check::Comparison& compariso
   return first;
 }
 
-Partner comparedAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point) {
-  if (comparison.aggregates()) return aggregatedAt(space, comparison, point);
+Partner Compared::value() const {
+  if (comparison.aggregates()) return aggregated();
   if (const expand::Condition* where = space.where(comparison); where && !where->holds(point)) return {};
   // Most points of an aggregate's group have no value of it, so no partner is searched for them.
   if (!comparison.gone.empty())
-    if (Partner own = comparedAt(space, *space.study().comparison(comparison.inner), point);
+    if (Partner own = Compared{space, *space.study().comparison(comparison.inner), point}.value();
         own.found != Partner::Found::One)
       return own;
-  Partner outer = partnerOf(space, comparison, point);
+  Partner outer = partner();
   if (outer.found != Partner::Found::One || !comparison.inner) return outer;
   const check::Comparison& inner = space.study().comparisons[*comparison.inner];
   // The inner comparison must have a value on both sides of the outer one.
   for (const expand::Levels side : {point, expand::Levels(outer.point)})
-    if (Partner answer = comparedAt(space, inner, side); answer.found != Partner::Found::One) return answer;
+    if (Partner answer = Compared{space, inner, side}.value(); answer.found != Partner::Found::One) return answer;
   return outer;
 }
 
@@ -204,12 +203,12 @@ void forEachRead(const expand::Space& space, const check::Comparison* comparison
   if (!comparison || comparison->function == check::Comparison::Function::OfProcess) return visit(point);
   const check::Comparison* inner = space.study().comparison(comparison->inner);
   if (comparison->aggregates()) {
-    for (const std::vector<unsigned>& part : partsAt(space, *comparison, point).points)
+    for (const std::vector<unsigned>& part : Compared{space, *comparison, point}.parts().points)
       forEachRead(space, inner, part, visit);
     return;
   }
   forEachRead(space, inner, point, visit);
-  forEachRead(space, inner, partnerOf(space, *comparison, point).point, visit);
+  forEachRead(space, inner, Compared{space, *comparison, point}.partner().point, visit);
 }
 
 plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
@@ -231,18 +230,17 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   return result;
 }
 
-plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
-                             llvm::function_ref<std::string(expand::Levels)> name) {
+plan::TermPtr Compared::term(llvm::function_ref<std::string(expand::Levels)> name) const {
   using Function = check::Comparison::Function;
   const check::Study& study = space.study();
   const check::Metric& metric = study.metrics[comparison.metric];
   const auto value = [&](expand::Levels at) {
-    return comparison.inner ? comparisonTerm(space, study.comparisons[*comparison.inner], at, name)
+    return comparison.inner ? Compared{space, study.comparisons[*comparison.inner], at}.term(name)
                             : termOf(plan::MetricTerm{metric.name, name(at)});
   };
   if (comparison.function == Function::OfProcess) return value(point);
-  if (comparison.aggregates()) return aggregateTerm(space, comparison, point, value, name);
-  const std::vector<unsigned> partner = partnerOf(space, comparison, point).point;
+  if (comparison.aggregates()) return aggregateTerm(value, name);
+  const std::vector<unsigned> partner = this->partner().point;
   plan::TermPtr treated = value(point), baseline = value(partner);
   const bool efficiency = comparison.function == Function::Efficiency;
   // Whether a lower value of the metric makes the comparison larger, so that the baseline becomes the

@@ -49,14 +49,51 @@ struct Partner {
   /// Filled if None.
   Missing missing = {};
 };
-/// The partner of `point` in a comparison. For a comparison of a comparison this is the outer pair; whether the
-/// inner one has values is not asked.
-Partner partnerOf(const expand::Space& space, const check::Comparison& comparison, expand::Levels point);
-/// Whether a comparison has a value at `point`, inner comparisons included: One if all partners exist.
-/// Otherwise the answer of the first search that failed; the point is that of the outermost comparison.
-Partner comparedAt(const expand::Space& space, const check::Comparison& comparison, expand::Levels point);
+/// The parts of an aggregate's group, in walking order, and why combinations of the aggregated levels are none. The
+/// points that differ only in factors that an aggregate lacks are a group. The group has one value, which stands at its
+/// first part; at its other points the aggregate has none.
+struct Parts {
+  std::vector<std::vector<unsigned>> points;
+  std::map<Missing, uint64_t> missing;
+};
+
+/// A comparison or an aggregate (aggregates.cpp) at a point.
+struct Compared {
+  const expand::Space& space;
+  const check::Comparison& comparison;
+  expand::Levels point;
+
+  /// The partner of the point. For a comparison of a comparison this is the outer pair; whether the inner one has
+  /// values is not asked.
+  Partner partner() const;
+  /// Whether there is a value, inner comparisons included: One if all partners exist. Otherwise the answer of the
+  /// first search that failed; the point is that of the outermost comparison.
+  Partner value() const;
+  /// The term of the value, which must exist, from the metric of the treated and the baseline point.
+  ///   speedup     above 1 is better: baseline / treated if lower is better, else treated / baseline
+  ///   ratio       treated / baseline
+  ///   difference  treated - baseline
+  ///   efficiency  of a rate (treated / baseline) x (base / k), where k and base are the numeric levels; of a time
+  ///               (baseline / treated) x (base / k) if all levels share the work, baseline / treated if each device
+  ///               has its own
+  ///   max_gap     the largest distance between two series at one place
+  /// `name` gives the ids of the points.
+  plan::TermPtr term(llvm::function_ref<std::string(expand::Levels)> name) const;
+
+  /// The parts of the aggregate's group.
+  Parts parts() const;
+  /// The weight of a part, which the point is, if it is a number; nothing if the formula has no value there.
+  std::optional<double> weight() const;
+
+  // Parts of these; of an aggregate, `partValue` gives the terms of its parts.
+  Partner partnerAt(unsigned level) const;
+  Partner aggregated() const;
+  plan::TermPtr aggregateTerm(llvm::function_ref<plan::TermPtr(expand::Levels)> part_value,
+                              llvm::function_ref<std::string(expand::Levels)> name) const;
+};
+
 /// Calls `visit` for every point that the comparison's value at `point` reads; a point may come twice. The value must
-/// exist (comparedAt). Without a comparison visits `point` alone.
+/// exist (Compared::value). Without a comparison visits `point` alone.
 void forEachRead(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
                  llvm::function_ref<void(expand::Levels)> visit);
 
@@ -64,38 +101,9 @@ void forEachRead(const expand::Space& space, const check::Comparison* comparison
 void forEachTreated(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
                     llvm::function_ref<void(expand::Levels)> visit);
 
-// Aggregates (aggregates.cpp). The points that differ only in factors that an aggregate lacks are a group. The group
-// has one value, which stands at its first part; at its other points the aggregate has none.
-
-/// The parts of an aggregate's group, in walking order, and why combinations of the aggregated levels are none.
-struct Parts {
-  std::vector<std::vector<unsigned>> points;
-  std::map<Missing, uint64_t> missing;
-};
-Parts partsAt(const expand::Space& space, const check::Comparison& aggregate, expand::Levels point);
-/// comparedAt() of an aggregate: One with `point` itself, or NotTreated.
-Partner aggregatedAt(const expand::Space& space, const check::Comparison& aggregate, expand::Levels point);
-/// The term of an aggregate's value; `value` gives those of its parts.
-plan::TermPtr aggregateTerm(const expand::Space& space, const check::Comparison& aggregate, expand::Levels point,
-                            llvm::function_ref<plan::TermPtr(expand::Levels)> value,
-                            llvm::function_ref<std::string(expand::Levels)> name);
-/// The weight of a part that is a number; nothing if the formula has no value there.
-std::optional<double> weightAt(const expand::Space& space, const check::Comparison& aggregate, expand::Levels part);
-
 /// A metric as a plan describes it; a derived one with its formula as a term.
 plan::Metric toPlan(const check::Study& study, const check::Metric& metric);
 
-/// The term of a comparison's value at a point, from the metric of the treated and the baseline point.
-///   speedup     above 1 is better: baseline / treated if lower is better, else treated / baseline
-///   ratio       treated / baseline
-///   difference  treated - baseline
-///   efficiency  of a rate (treated / baseline) x (base / k), where k and base are the numeric levels; of a time
-///               (baseline / treated) x (base / k) if all levels share the work, baseline / treated if each device has
-///               its own
-///   max_gap     the largest distance between two series at one place
-/// `name` gives the ids of the points. The comparison must have a value at `point`.
-plan::TermPtr comparisonTerm(const expand::Space& space, const check::Comparison& comparison, expand::Levels point,
-                             llvm::function_ref<std::string(expand::Levels)> name);
 /// The comparison's value if devices lost nothing to each other: 1 for efficiency; k / base for a speed-up,
 /// where k and base are the numeric levels of the compared factor. That holds for a rate over a factor that
 /// counts devices, and for a time if `shared` says that all levels share the same work. Nothing if the value is

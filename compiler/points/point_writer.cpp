@@ -8,6 +8,7 @@
 #include <optional>
 #include <variant>
 
+#include "runtime/base/find.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/plan/plan.h"
@@ -110,8 +111,7 @@ Array argumentsJson(const std::vector<check::CommandArgument>& written) {
 
 void collectPaths(const check::Value& value, const check::Type& type, std::vector<std::string>& paths) {
   if (type.kind == check::Type::Kind::Path) {
-    const std::string& path = std::get<std::string>(value.node);
-    if (std::ranges::count(paths, path) == 0) paths.push_back(path);
+    base::addOnce(paths, std::get<std::string>(value.node));
   } else if (type.kind == check::Type::Kind::Enum) {
     const check::EnumValue& level = std::get<check::EnumValue>(value.node);
     // Paths may lie inside a level's payload or a composite value.

@@ -29,20 +29,19 @@ struct Preparer {
     const size_t errors = emitter.errors();
     auto prepared = look({study.name, {}, {}}, expand::Selected::whole(study), ids);
     if (!prepared) return nullptr;
-    const expand::Space& space = *prepared->space;
-    const Survey& survey = *prepared->survey;
-    if (survey.points == 0) return lintEmpty(space, "", study.range, emitter), nullptr;
-    lintGrid(space, survey.seen, emitter);
-    lintIdle(space, survey, true, emitter);
-    lintNothingLearned(space, true, emitter);
-    lintPairs(space, survey, *program.sources, emitter);
-    lintCriteria(space, survey, emitter);
-    lintControls(space, emitter);
-    lintSamePoints(space, emitter);
-    lintPublished(space, survey, emitter);
-    lintEffective(*prepared);
+    const Lints lint = lints(*prepared);
+    if (prepared->survey->points == 0) return lint.empty(study.range), nullptr;
+    lint.grid();
+    lint.idle();
+    lint.nothingLearned();
+    lint.pairs();
+    lint.criteria();
+    lint.controls();
+    lint.samePoints();
+    lint.published();
+    lintEffective(lint);
     // Missing partners are often consequences of an error above, so they are mentioned only without one.
-    if (emitter.errors() == errors) lintSomePairs(space, survey, *program.sources, emitter);
+    if (emitter.errors() == errors) lint.somePairs();
     return prepared;
   }
 
@@ -58,8 +57,8 @@ struct Preparer {
     for (const check::Criterion& criterion : preset.criteria) selected.criteria.push_back(&criterion);
     auto prepared = look({}, std::move(selected), false);
     if (!prepared || prepared->survey->points == 0) return;
-    lintCriteria(*prepared->space, *prepared->survey, emitter);
-    lintPublished(*prepared->space, *prepared->survey, emitter);
+    lints(*prepared).criteria();
+    lints(*prepared).published();
   }
 
   /// A restricted study; `range` is the preset that restricts it, invalid for the command line.
@@ -67,11 +66,11 @@ struct Preparer {
                                      bool ids) {
     auto prepared = look(selection, std::move(selected), ids);
     if (!prepared) return nullptr;
-    if (prepared->survey->points == 0)
-      return lintEmpty(*prepared->space, selection.describe(), range, emitter), nullptr;
-    lintIdle(*prepared->space, *prepared->survey, false, emitter);
-    lintNothingLearned(*prepared->space, false, emitter);
-    lintEffective(*prepared);
+    const Lints lint = lints(*prepared);
+    if (prepared->survey->points == 0) return lint.empty(range), nullptr;
+    lint.idle();
+    lint.nothingLearned();
+    lintEffective(lint);
     return prepared;
   }
 
@@ -101,9 +100,13 @@ struct Preparer {
   }
 
   /// Runs the lints that depend on the design and the machine.
-  void lintEffective(const Prepared& prepared) {
-    lintDesign(*prepared.space, *prepared.survey, prepared.selection.describe(), reported, emitter);
-    if (system) lintInfeasible(*prepared.space, *prepared.survey, *system, reported, emitter);
+  void lintEffective(const Lints& lint) {
+    lint.design();
+    if (system) lint.infeasible(*system);
+  }
+
+  Lints lints(const Prepared& of) {
+    return {*of.space, *of.survey, of.selection.describe(), reported, *program.sources, emitter};
   }
 };
 
@@ -145,7 +148,7 @@ void Prepared::line(expand::Levels point, std::string& out) {
   out = "{";
   // Members are written in the order of their names, as canonical JSON has them.
   auto text = [&](const char* name, const std::string& why) {
-    if (!why.empty()) out += fmt::format("\"{}\":{},", name, base::canonicalJson(base::jsonText(why)));
+    if (!why.empty()) out += fmt::format("\"{}\":{},", name, base::jsonLiteral(why));
   };
   const std::string& unavailable = machine->unavailable(point);
   text("expected_infeasible", machine->expectedInfeasible(point));
@@ -156,7 +159,7 @@ void Prepared::line(expand::Levels point, std::string& out) {
   out += ",\"point\":\"";
   out += writer->id(point);
   out += '"';
-  if (!unavailable.empty()) out += ",\"unavailable\":" + base::canonicalJson(base::jsonText(unavailable));
+  if (!unavailable.empty()) out += ",\"unavailable\":" + base::jsonLiteral(unavailable);
   out += '}';
 }
 

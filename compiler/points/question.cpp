@@ -3,6 +3,8 @@
 
 #include "compiler/points/question.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -45,7 +47,7 @@ bool runsElsewhere(const expand::Selected& selected, const check::Published& pub
   const check::Study& study = *selected.study;
   for (unsigned parameter = 0; parameter < study.workload->parameters.size(); ++parameter) {
     const bool runs = study.uses[use].parameter_of[parameter] >= 0;
-    if (!runs || study.factor_of[parameter] >= 0 || std::ranges::count(published.named, parameter) > 0) continue;
+    if (!runs || study.factor_of[parameter] >= 0 || llvm::is_contained(published.named, parameter)) continue;
     if (selected.arguments[use][parameter] != study.uses[use].arguments[parameter]) return true;
   }
   return false;
@@ -267,7 +269,7 @@ std::optional<double> PublishedValues::of(const check::Assertion& assertion, exp
     points.emplace_back(at.begin(), at.end());
     return std::to_string(points.size() - 1);
   };
-  const plan::TermPtr term = comparisonTerm(space_, study.comparisons[*assertion.comparison], point, name);
+  const plan::TermPtr term = Compared{space_, study.comparisons[*assertion.comparison], point}.term(name);
   const auto published = [&](const plan::MetricTerm& part) {
     return plan::Reading{
         of(static_cast<unsigned>(study.findMetric(part.metric)), points[std::stoul(part.place.point)])};
@@ -339,7 +341,7 @@ void Reading::add(expand::Levels point) {
   const auto [at, fresh] = first_.try_emplace(std::move(key), levels);
   if (fresh) return;
   for (size_t i = 0; i < open.size(); ++i) {
-    if (at->second[i] == levels[i] || std::ranges::count(several_, open[i]) > 0) continue;
+    if (at->second[i] == levels[i] || llvm::is_contained(several_, open[i])) continue;
     several_.insert(std::ranges::upper_bound(several_, open[i]), open[i]);
     example_.assign(point.begin(), point.end());
   }

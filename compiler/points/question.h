@@ -139,7 +139,7 @@ class Question {
     /// The assertion judges it.
     Cell
   };
-  /// `value` is the partner of the judged comparison at `point` (comparedAt), ignored if there is none.
+  /// `value` is the partner of the judged comparison at `point` (Compared::value), ignored if there is none.
   Answer at(expand::Levels point, const Partner& value);
   /// After Failed: reports why the `where` has no value.
   void reportFailure(expand::Levels point, diag::Emitter& emitter) const;

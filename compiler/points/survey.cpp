@@ -221,7 +221,7 @@ struct Surveyor {
   void compare(unsigned index, expand::Levels point) {
     const check::Comparison& comparison = study.comparisons[index];
     Survey::OfComparison& of = survey.comparisons[index];
-    const Partner& value = values[index] = comparedAt(space, comparison, point);
+    const Partner& value = values[index] = Compared{space, comparison, point}.value();
     if (value.found == Partner::Found::None) ++of.without, ++of.reasons[value.missing];
     if (value.found == Partner::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
     if (value.found != Partner::Found::One) return;
@@ -237,7 +237,7 @@ struct Surveyor {
   void aggregate(unsigned index, expand::Levels point) {
     const check::Comparison& comparison = study.comparisons[index];
     Survey::OfComparison& of = survey.comparisons[index];
-    const Parts parts = partsAt(space, comparison, point);
+    const Parts parts = Compared{space, comparison, point}.parts();
     for (const auto& [missing, count] : parts.missing) of.without += count, of.reasons[missing] += count;
     FirstGroup group{{}, {point.begin(), point.end()}};
     for (unsigned factor = 0; factor < point.size(); ++factor)
@@ -245,7 +245,7 @@ struct Surveyor {
     for (const std::vector<unsigned>& part : parts.points) {
       std::vector<unsigned>& levels = group.parts.emplace_back();
       for (const unsigned factor : comparison.aggregated) levels.push_back(part[factor]);
-      if (comparison.weight && of.weightless.empty() && !(weightAt(space, comparison, part).value_or(0) > 0))
+      if (comparison.weight && of.weightless.empty() && !(Compared{space, comparison, part}.weight().value_or(0) > 0))
         of.weightless = part;
     }
     const auto [first, fresh] = first_groups.try_emplace(index, group);

@@ -1,11 +1,14 @@
 #pragma once
 
-// Searches lists by name: vectors of structs or pointers, maps, or names themselves.
+// Searches lists by name: vectors of structs or pointers, maps, or names themselves. Also appends what a list lacks.
 
 #include <algorithm>
 #include <concepts>
 #include <iterator>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace expc::base {
 
@@ -39,6 +42,12 @@ auto* named(const List& list, std::string_view name) {
     return index < 0 ? nullptr : found->get();
   else
     return index < 0 ? nullptr : &*found;
+}
+
+/// Appends a value unless it is there. Linear, for short lists.
+template <typename T>
+void addOnce(std::vector<T>& to, std::type_identity_t<T> value) {
+  if (std::ranges::find(to, value) == to.end()) to.push_back(std::move(value));
 }
 
 }  // namespace expc::base

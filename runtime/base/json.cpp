@@ -178,6 +178,8 @@ Value jsonText(llvm::StringRef bytes) {
   return Value(llvm::json::fixUTF8(bytes));
 }
 
+std::string jsonLiteral(std::string_view text) { return canonicalJson(jsonText(text)); }
+
 Value jsonNumber(double number) {
   if (std::isfinite(number)) return number;
   return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";

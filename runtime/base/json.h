@@ -32,6 +32,9 @@ std::string prettyJson(const llvm::json::Value& value);
 /// A JSON string of any bytes. Bytes that are not UTF-8 (of a path, a worker's log) are replaced by U+FFFD.
 llvm::json::Value jsonText(llvm::StringRef bytes);
 
+/// A text as a JSON string, which is also a literal of the language. Bytes are replaced as by jsonText.
+std::string jsonLiteral(std::string_view text);
+
 /// A measured number. JSON has no number that is not finite: these are the texts "nan", "inf" and "-inf".
 llvm::json::Value jsonNumber(double number);
 /// The number that jsonNumber wrote; nothing for any other value.

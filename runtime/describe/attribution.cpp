@@ -175,10 +175,6 @@ TimedEffect timedEffect(const plan::Comparison& comparison, unsigned cell, const
   return effect;
 }
 
-void addOnce(std::vector<std::string>& names, const std::string& name) {
-  if (!llvm::is_contained(names, name)) names.push_back(name);
-}
-
 /// Attributes the difference of two points, and lists the comparisons and criteria that read them. `either_way`: also
 /// those that read them the other way round, which speak of the same effect. A comparison of comparisons reads four
 /// points: it is no pair.
@@ -205,13 +201,13 @@ std::optional<Attribution> attributionOf(const plan::Plan& plan, const judge::Ju
     const judge::ComparisonResult* result = base::named(judgement.comparisons, comparison.name);
     for (unsigned cell = 0; cell < comparison.cells.size(); ++cell) {
       if (!same(comparison.cells[cell])) continue;
-      addOnce(attribution.comparisons, comparison.name);
+      base::addOnce(attribution.comparisons, comparison.name);
       if (comparesTimes(plan, comparison.cells[cell]))
         attribution.timed.push_back(timedEffect(comparison, cell, result));
     }
   }
   for (const plan::Criterion& criterion : plan.criteria)
-    if (std::ranges::any_of(criterion.cells, same)) addOnce(attribution.criteria, criterion.name);
+    if (std::ranges::any_of(criterion.cells, same)) base::addOnce(attribution.criteria, criterion.name);
   return attribution;
 }
 

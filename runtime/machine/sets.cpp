@@ -11,6 +11,7 @@
 #include <numeric>
 #include <set>
 
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 
 namespace expc::machine {
@@ -53,7 +54,7 @@ std::vector<AlikeSets::Set> candidates(unsigned wanted, unsigned count) {
     for (unsigned first = 0; first < count; ++first) {
       for (unsigned i = 0; i < wanted; ++i) set[i] = (first * wanted + i) % count;
       std::ranges::sort(set);
-      if (std::ranges::count(all, set) == 0) all.push_back(set);
+      base::addOnce(all, set);
     }
     return all;
   }

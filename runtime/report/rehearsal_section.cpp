@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "runtime/base/entry.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/rehearsal/rehearsal.h"
@@ -120,8 +121,8 @@ std::string cardsText(const rehearsal::Study& study) {
   std::vector<std::string> texts;
   for (const rehearsal::Point& seen : study.points) {
     if (seen.outcome == rehearsal::Outcome::NotRehearsed) continue;
-    std::string text = counted(seen.cards.count, "simulated GPU") + " of " + bytesText(double(seen.cards.memory));
-    if (!llvm::is_contained(texts, text)) texts.push_back(std::move(text));
+    base::addOnce(
+        texts, counted(seen.cards.count, "simulated GPU") + " of " + bytesText(static_cast<double>(seen.cards.memory)));
   }
   return joined(texts, "; ");
 }

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "runtime/base/entry.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/numbers.h"
@@ -258,9 +259,7 @@ std::string measuredOnText(const plan::Plan& plan, const store::Results& results
     const std::string devices = sessionDevicesText(plan, session);
     if (devices.empty()) continue;
     // Hosts with the same devices share an entry, and a host with several sessions is named once.
-    std::vector<std::string>& hosts = kinds[devices];
-    std::string host = session.where.machine();
-    if (!llvm::is_contained(hosts, host)) hosts.push_back(std::move(host));
+    base::addOnce(kinds[devices], session.where.machine());
   }
   return joined(textsOf(kinds, [](const auto& one) { return fewOf(one.second, kNamedHosts) + ": " + one.first; }),
                 "; ");

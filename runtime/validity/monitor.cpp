@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/base/entry.h"
+#include "runtime/base/find.h"
 
 namespace expc::validity {
 namespace {
@@ -22,11 +23,6 @@ constexpr double kLeastCoreSeconds = 1;
 constexpr double kLeastBetween = 0.1;
 // Share of others above which their names are looked up.
 constexpr double kNoticeable = 0.05;
-
-/// Adds a process that is not in the list yet.
-void addOnce(std::vector<int>& pids, int pid) {
-  if (std::ranges::count(pids, pid) == 0) pids.push_back(pid);
-}
 
 template <typename T>
 /// The difference of two counts; absent if one is, or if the counter began anew.
@@ -207,7 +203,7 @@ void Monitor::take(Card& card, const CardState& state, const Family& family) {
     if (family.pids.count(pid))
       card.sees_ours = true;
     else
-      addOnce(card.unknown, pid);
+      base::addOnce(card.unknown, pid);
   }
 }
 
@@ -244,7 +240,7 @@ void Monitor::settle(Trial& trial) const {
     // In a PID namespace NVML may report numbers that are not ours. Only if it named a process of ours as we do, an
     // unknown number is somebody else's process.
     if (card.sees_ours)
-      for (const int pid : card.unknown) addOnce(card.others, pid);
+      for (const int pid : card.unknown) base::addOnce(card.others, pid);
     for (const int pid : card.others) card.readings.others.push_back(processText(pid, root_));
     readings.gpus.push_back(std::move(card.readings));
   }

@@ -416,6 +416,8 @@ class Usage(Tiny):
                             (("store", "verify", "--reslts=r"), "unknown option '--reslts': did you mean '--results'?"),
                             (("run", self.study, "-q"), "unknown option '-q': --help behind the command lists its options")):
             self.assertIn(said, self.expc(*words, code=2).stderr)
+        # Behind `--` nothing is an option.
+        self.assertIn("The following argument was not expected: --reslts", self.expc("run", self.study, "--", "--reslts", code=2).stderr)
 
     def test_store_takes_the_folder_alone(self):
         for verb in ("verify", "compact"):

@@ -4,6 +4,8 @@
 
 #include "compiler/check/value/formula.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <cassert>
 
@@ -81,8 +83,7 @@ struct Evaluator {
     if (!right) return right;
     const Op op = formula.op;
     if (op == Op::Equal || op == Op::NotEqual) return Value::boolean((*left == *right) == (op == Op::Equal));
-    if (op == Op::InList)
-      return Value::boolean(std::ranges::count(std::get<CompositeValue>(right->node).parts, *left) > 0);
+    if (op == Op::InList) return Value::boolean(llvm::is_contained(std::get<CompositeValue>(right->node).parts, *left));
     // Operators before InSet are comparisons of order.
     if (op < Op::InSet) {
       const int sign = order(*left, *right);
@@ -216,7 +217,7 @@ struct Evaluator {
 
 /// Appends the indices of all leaves of one kind, each once.
 void collect(const Formula& formula, Op leaf, std::vector<unsigned>& found) {
-  if (formula.op == leaf && std::ranges::count(found, formula.parameter) == 0) found.push_back(formula.parameter);
+  if (formula.op == leaf && !llvm::is_contained(found, formula.parameter)) found.push_back(formula.parameter);
   for (const FormulaPtr& operand : formula.operands)
     if (operand) collect(*operand, leaf, found);
 }
