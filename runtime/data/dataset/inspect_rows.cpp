@@ -363,7 +363,7 @@ llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads
     if (auto error = text::checkParts(column, rows->origin(), rows->count() - apart, apart)) return error;
   }
   if (!source.validation.empty()) {
-    auto held_out = text::TokenRows::open(apartFrom(source.rows, source.validation, false));
+    auto held_out = text::TokenRows::open(apartFrom(source.rows, source.validation, false), rows->tokenizer());
     if (!held_out) return held_out.takeError();
     auto lengths = text::rowLengths(*held_out, threads);
     if (!lengths) return lengths.takeError();
@@ -371,10 +371,7 @@ llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads
       return text::nothingToLearn("validation", held_out->count(), held_out->origin(), source.rows.max_length);
   }
   if (source.questions.empty()) return llvm::Error::success();
-  std::vector<std::string> notes;
-  auto tokenizer = text::openTokenizer(source.rows, notes);
-  if (!tokenizer) return tokenizer.takeError();
-  return text::readQuestions(apartFrom(source.rows, source.questions, true), *tokenizer).takeError();
+  return text::readQuestions(apartFrom(source.rows, source.questions, true), *rows->tokenizer()).takeError();
 }
 
 std::vector<LengthBin> binsOf(const std::vector<int64_t>& lengths) {

@@ -117,9 +117,11 @@ struct Source {
 };
 
 /// Opens and surveys rows. A collective.
+/// @param known the tokenizer, if it is open already
 llvm::Expected<Source> openSource(const text::TokenRowsOptions& options, bool packing, const Ranks& ranks,
-                                  std::vector<std::string>& notes) {
-  auto opened = text::TokenRows::open(options);
+                                  std::vector<std::string>& notes,
+                                  std::shared_ptr<const text::Tokenizer> known = nullptr) {
+  auto opened = text::TokenRows::open(options, std::move(known));
   if (!opened) return opened.takeError();
   const auto rows = std::make_shared<MadeRows>(std::move(*opened));
   std::vector<std::string> own = rows->source().notes();
@@ -349,7 +351,8 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
     options.data.path = std::filesystem::path(root) / parameters.validation.path;
     options.parameter = "validation";
     options.data.row_limit = 0;
-    if (auto error = openSource(options, /*packing=*/false, ranks, notes).moveInto(apart)) return error;
+    const auto& tokenizer = data->rows->source().tokenizer();
+    if (auto error = openSource(options, /*packing=*/false, ranks, notes, tokenizer).moveInto(apart)) return error;
     parts->held_out.resize(apart.survey.learning.size());
     std::iota(parts->held_out.begin(), parts->held_out.end(), 0);
     notes.push_back(fmt::format("{} rows of {} are evaluated", parts->held_out.size(), apart.rows->source().origin()));
