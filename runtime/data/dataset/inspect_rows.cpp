@@ -139,14 +139,6 @@ class RowsInspection {
   RowsReport report_;
 };
 
-/// The options with which other rows than those of the data are read.
-text::TokenRowsOptions apartFrom(text::TokenRowsOptions options, const std::string& path, bool questions) {
-  options.data = {
-      .path = path, .kind = options.data.kind, .pairs = options.data.pairs && !questions, .choices = questions};
-  options.parameter = questions ? "questions" : "validation";
-  return options;
-}
-
 llvm::Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOptions& options) {
   const auto refuse = [&](llvm::Error error) {
     add(Severity::Error, llvm::toString(std::move(error)), options.path);
@@ -306,11 +298,12 @@ llvm::Expected<RowsReport> RowsInspection::run() {
   report_.origin = *train ? (*train)->origin : source_.rows.data.path;
   std::optional<Part> held_out, asked;
   if (!source_.validation.empty()) {
-    if (auto error = read(apartFrom(source_.rows, source_.validation, false).data).moveInto(held_out)) return error;
+    if (auto error = read(text::apartFrom(source_.rows, source_.validation, false).data).moveInto(held_out))
+      return error;
     report_.validation = held_out ? held_out->origin : source_.validation;
   }
   if (!source_.questions.empty()) {
-    const text::TokenRowsOptions options = apartFrom(source_.rows, source_.questions, true);
+    const text::TokenRowsOptions options = text::apartFrom(source_.rows, source_.questions, true);
     if (auto error = read(options.data).moveInto(asked)) return error;
     report_.questions = asked ? asked->origin : source_.questions;
     if (asked) judgeQuestions(options, *asked);
@@ -363,7 +356,7 @@ llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads
     if (auto error = text::checkParts(column, rows->origin(), rows->count() - apart, apart)) return error;
   }
   if (!source.validation.empty()) {
-    auto held_out = text::TokenRows::open(apartFrom(source.rows, source.validation, false), rows->tokenizer());
+    auto held_out = text::TokenRows::open(text::apartFrom(source.rows, source.validation, false), rows->tokenizer());
     if (!held_out) return held_out.takeError();
     auto lengths = text::rowLengths(*held_out, threads);
     if (!lengths) return lengths.takeError();
@@ -371,7 +364,7 @@ llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads
       return text::nothingToLearn("validation", held_out->count(), held_out->origin(), source.rows.max_length);
   }
   if (source.questions.empty()) return llvm::Error::success();
-  return text::readQuestions(apartFrom(source.rows, source.questions, true), *rows->tokenizer()).takeError();
+  return text::readQuestions(text::apartFrom(source.rows, source.questions, true), *rows->tokenizer()).takeError();
 }
 
 std::vector<LengthBin> binsOf(const std::vector<int64_t>& lengths) {

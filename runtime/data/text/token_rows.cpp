@@ -208,6 +208,13 @@ void TokenRows::take(Dataset dataset) {
     notes_.push_back("rows have one answer: the rejected one is the next row's different answer");
 }
 
+TokenRowsOptions apartFrom(TokenRowsOptions options, const std::string& path, bool questions) {
+  options.data = {
+      .path = path, .kind = options.data.kind, .pairs = options.data.pairs && !questions, .choices = questions};
+  options.parameter = questions ? "questions" : "validation";
+  return options;
+}
+
 llvm::Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::vector<std::string>& notes) {
   const auto opened = [&]() -> llvm::Expected<Tokenizer> {
     if (!options.tokenizer.empty()) return Tokenizer::open(options.tokenizer);

@@ -32,6 +32,10 @@ struct TokenRowsOptions {
   int64_t max_length = 0;          // the most tokens of a text, at least 2; 0: no limit
 };
 
+/// The options with which other rows than those of the data are read: all rows of another file or folder.
+/// @param questions rows are questions to the tuned model, and not held out
+TokenRowsOptions apartFrom(TokenRowsOptions options, const std::string& path, bool questions);
+
 /// Opens the tokenizer that the options name: a file, else the model's own, else bytes, which a note tells. An error,
 /// which begins with `tokenizer: `, also if it has more tokens than `options.vocabulary`.
 llvm::Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::vector<std::string>& notes);
