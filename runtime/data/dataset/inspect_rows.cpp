@@ -113,8 +113,6 @@ class RowsInspection {
  private:
   /// Reads and encodes a file or folder; nothing after a problem. The error is one of `tick`.
   llvm::Expected<std::optional<Part>> read(const text::DatasetOptions& options);
-  /// Adds the problems of questions, for a file in which all rows can be read.
-  void judgeQuestions(const text::TokenRowsOptions& options, const Part& part);
   /// Adds the problems that single rows of a file have.
   void judgeRows(const Part& part, bool held_out);
   /// Adds the problem that rows of another file, held out or asked, are trained on.
@@ -168,14 +166,15 @@ llvm::Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOpti
   part.facts.resize(part.numbers.size());
   const text::TokenRows rows(tokenizer_, std::move(*dataset), 0);
   const auto most = static_cast<size_t>(source_.rows.max_length);
-  // A pattern of a tokenizer.json that gives up is the only error of a row here.
+  // A row has only two errors here: a pattern of a tokenizer.json gives up, or the row is no question.
   std::vector<std::string> failed(part.numbers.size());
   const auto work = [&](int64_t i) -> llvm::Error {
-    auto facts = factsOf(rows, *tokenizer_, i, most);
-    if (facts)
-      part.facts[i] = std::move(*facts);
-    else
-      failed[i] = llvm::toString(facts.takeError());
+    if (auto error = factsOf(rows, *tokenizer_, i, most).moveInto(part.facts[i])) {
+      failed[i] = llvm::toString(std::move(error));
+    } else if (options.choices) {
+      auto question = text::questionOf(*tokenizer_, rows.example(i), most);
+      if (!question) failed[i] = "not a question: " + llvm::toString(question.takeError());
+    }
     return llvm::Error::success();
   };
   if (auto error = base::forEach(count, threads_, work, tick_)) return error;
@@ -214,14 +213,6 @@ void RowsInspection::judgeRows(const Part& part, bool held_out) {
          fmt::format("the text holds the name of a special token, {}: it is encoded as plain characters",
                      special->special),
          Severity::Note);
-}
-
-void RowsInspection::judgeQuestions(const text::TokenRowsOptions& options, const Part& part) {
-  std::vector<text::RowFault> faults;
-  auto questions = text::readQuestions(options, *tokenizer_, &faults);
-  if (!questions) return llvm::consumeError(questions.takeError());  // rows that are listed already
-  for (const text::RowFault& fault : faults)
-    add(Severity::Error, "not a question: " + fault.why, part.origin, {fault.row});
 }
 
 void RowsInspection::judgeCopies(const Part& train, const Part& judged,
@@ -303,10 +294,8 @@ llvm::Expected<RowsReport> RowsInspection::run() {
     report_.validation = held_out ? held_out->origin : source_.validation;
   }
   if (!source_.questions.empty()) {
-    const text::TokenRowsOptions options = text::apartFrom(source_.rows, source_.questions, true);
-    if (auto error = read(options.data).moveInto(asked)) return error;
+    if (auto error = read(text::apartFrom(source_.rows, source_.questions, true).data).moveInto(asked)) return error;
     report_.questions = asked ? asked->origin : source_.questions;
-    if (asked) judgeQuestions(options, *asked);
     if (asked && *train) judgeLeaks(**train, *asked, "asked");
   }
   if (*train) {
