@@ -134,6 +134,8 @@ class RowsInspection {
   const unsigned threads_;
   const base::Tick& tick_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
+  /// The first training row that has a digest, RowFacts::exact or RowFacts::normal.
+  std::unordered_map<uint64_t, int64_t> exact_, normal_;
   RowsReport report_;
 };
 
@@ -217,11 +219,6 @@ void RowsInspection::judgeRows(const Part& part, bool held_out) {
 
 void RowsInspection::judgeCopies(const Part& train, const Part& judged,
                                  llvm::function_ref<std::string(const char*, int64_t)> words) {
-  std::unordered_map<uint64_t, int64_t> exact, normal;  // digest to the first training row that has it
-  for (size_t i = 0; i < train.facts.size(); ++i) {
-    exact.try_emplace(train.facts[i].exact, train.numbers[i]);
-    normal.try_emplace(train.facts[i].normal, train.numbers[i]);
-  }
   struct Copies {
     const char* how;
     std::vector<int64_t> rows;
@@ -235,7 +232,7 @@ void RowsInspection::judgeCopies(const Part& train, const Part& judged,
       copies.rows.push_back(judged.numbers[i]);
       return true;
     };
-    if (!add_if(exact, judged.facts[i].exact, same)) add_if(normal, judged.facts[i].normal, alike);
+    if (!add_if(exact_, judged.facts[i].exact, same)) add_if(normal_, judged.facts[i].normal, alike);
   }
   for (Copies* copies : {&same, &alike})
     if (!copies->rows.empty())
@@ -286,6 +283,10 @@ llvm::Expected<RowsReport> RowsInspection::run() {
   all.part_column.clear();  // rows of every part are inspected
   auto train = read(all);
   if (!train) return train.takeError();
+  for (size_t i = 0; *train && i < (*train)->facts.size(); ++i) {
+    exact_.try_emplace((*train)->facts[i].exact, (*train)->numbers[i]);
+    normal_.try_emplace((*train)->facts[i].normal, (*train)->numbers[i]);
+  }
   report_.origin = *train ? (*train)->origin : source_.rows.data.path;
   std::optional<Part> held_out, asked;
   if (!source_.validation.empty()) {

@@ -322,12 +322,13 @@ void noteCopies(const Source& train, const std::vector<int64_t>& trained, const 
     };
     return data::countAmong(digests(held_out, apart), digests(train, trained));
   };
-  if (const int64_t alike = copies(false); alike > 0)
+  const int64_t alike = copies(false), loosely = copies(true) - alike;
+  if (alike > 0)
     notes.push_back(
         fmt::format("{} of {} rows held out for evaluation are also training rows, so evaluation_loss there measures "
                     "memorisation",
                     alike, apart.size()));
-  if (const int64_t loosely = copies(true) - copies(false); loosely > 0)
+  if (loosely > 0)
     notes.push_back(
         fmt::format("{} of {} rows held out for evaluation differ from a training row only in case or white space",
                     loosely, apart.size()));
