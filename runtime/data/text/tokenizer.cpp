@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/data/text/characters.h"
 
@@ -76,8 +77,8 @@ llvm::Expected<SpecialTokens> SpecialTokens::named(std::vector<std::pair<std::st
                                                    {"<|end_header_id|>", &result.end_header},
                                                    {"<|eot_id|>", &result.end_of_turn}};
   const auto find = [&](const char* name) -> Token {
-    const auto found = std::ranges::find_if(all, [&](const auto& token) { return token.first == name; });
-    return found == all.end() ? -1 : found->second;
+    const auto* found = base::named(all, name);
+    return found ? found->second : -1;
   };
   std::string missing;
   for (const auto& [name, place] : needed)

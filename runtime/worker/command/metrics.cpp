@@ -16,6 +16,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/glob.h"
 #include "runtime/base/files/words.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
@@ -141,9 +142,8 @@ llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, co
   reader.keys_ = command.inside;
   if (auto error = RowReader::make(command).moveInto(reader.rows_)) return error;
   for (const std::string& name : asked) {
-    const auto found =
-        std::ranges::find_if(command.metrics, [&](const CommandMetric& metric) { return metric.name == name; });
-    if (found == command.metrics.end()) {
+    const CommandMetric* found = base::named(command.metrics, name);
+    if (!found) {
       const bool of_service = std::ranges::any_of(
           command.services, [&](const plan::Service& service) { return service.command.ready->yields(name); });
       if (!plan::seenFromOutside(name) && !of_service)
