@@ -94,11 +94,11 @@ void Monitor::sample(uint64_t number, int pid) {
 }
 
 void Monitor::serve(uint64_t number, const std::string& metric, int pid) {
-  const auto found = trials_.find(number);
-  if (found == trials_.end()) return;
-  found->second.serving[metric] = pid;
+  auto* found = base::entryOf(trials_, number);
+  if (!found) return;
+  found->serving[metric] = pid;
   // A trial may end before the next look.
-  sampleServices(found->second);
+  sampleServices(*found);
 }
 
 void Monitor::count(double now) {

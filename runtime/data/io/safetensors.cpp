@@ -19,6 +19,7 @@
 #include <optional>
 #include <tuple>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/find.h"
@@ -168,8 +169,8 @@ llvm::Expected<SafeTensors> SafeTensors::parse(std::unique_ptr<llvm::MemoryBuffe
 std::string SafeTensors::digest() const { return digestOf({llvm::arrayRefFromStringRef(buffer_->getBuffer())}); }
 
 const TensorInfo* SafeTensors::find(llvm::StringRef name) const {
-  const auto found = index_.find(name);
-  return found == index_.end() ? nullptr : &tensors_[found->second];
+  const size_t* found = base::entryOf(index_, name);
+  return found ? &tensors_[*found] : nullptr;
 }
 
 llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std::vector<TensorInfo>& tensors) {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/glob.h"
 #include "runtime/base/files/words.h"
@@ -209,8 +210,7 @@ llvm::Expected<double> MetricReader::valueOf(const CommandMetric& metric, const 
   if (metric.take && metric.take->take == Take::Count && !isColumn(metric)) {
     auto file = textOf(metric, folder);
     if (!file) return file.takeError();
-    const auto pattern = patterns_.find(metric.name);
-    auto count = countIn((*file)->getBuffer(), metric, pattern == patterns_.end() ? nullptr : &pattern->second);
+    auto count = countIn((*file)->getBuffer(), metric, base::entryOf(patterns_, metric.name));
     if (!count) return count.takeError();
     return static_cast<double>(plan::taken(*count, *metric.take));
   }

@@ -21,6 +21,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/words.h"
 #include "runtime/base/format.h"
@@ -194,10 +195,7 @@ int Trial::run() {
 }
 
 int Trial::serve() {
-  const auto valueOf = [&](const char* name) {
-    const auto found = spec_.values.find(name);
-    return found == spec_.values.end() ? "" : found->second;
-  };
+  const auto valueOf = [&](const char* name) { return base::valueIn(spec_.values, name).value_or(""); };
   const auto give_up = [&](std::string why) { return events_.failed(why), 1; };
   const std::string port = valueOf("port");
   // A program of somebody else at this port might answer in the service's place.
