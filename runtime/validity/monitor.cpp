@@ -63,9 +63,10 @@ void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<u
     // Before the start no process of ours is on the card. So all that are there are others, even if NVML reports
     // numbers of another PID namespace. With services only their numbers tell (settle).
     if (!served) card.others = state->processes;
+    take(card, state, family_);
     trial.cards.push_back(std::move(card));
   }
-  lookAt(trial, family_);
+  readClocks(trial);
   trials_[number] = std::move(trial);
   if (trials_.size() > 1)
     for (auto& [other, beside] : trials_) beside.alone = false;
@@ -83,7 +84,8 @@ void Monitor::look(double now) {
   family_ = std::move(family);
   at_ = now;
   for (auto& [number, trial] : trials_) {
-    lookAt(trial, family_);
+    readClocks(trial);
+    for (Card& card : trial.cards) take(card, cards_.look(card.readings.index), family_);
     if (!trial.sampled.empty()) takeSample(trial);
     sampleServices(trial);
   }
@@ -135,17 +137,13 @@ void Monitor::account(const std::map<int, double>& busy, const Family& family, d
   }
 }
 
-void Monitor::lookAt(Trial& trial, const Family& family) {
+void Monitor::readClocks(Trial& trial) {
   Readings& readings = trial.readings;
   const auto mhz = has_clocks_ ? readClock(trial.cores, root_) : std::nullopt;
   has_clocks_ = has_clocks_ && (mhz || trial.cores.empty());
   if (mhz) {
     readings.mhz_most = std::max(readings.mhz_most.value_or(*mhz), *mhz);
     readings.mhz_least = std::min(readings.mhz_least.value_or(*mhz), *mhz);
-  }
-  for (Card& card : trial.cards) {
-    card.now = cards_.look(card.readings.index);
-    if (card.now) take(card, *card.now, family);
   }
 }
 
@@ -188,7 +186,10 @@ void Monitor::takeSample(Trial& trial) const {
   if (busy) trial.readings.samples.busy.push_back(*busy);
 }
 
-void Monitor::take(Card& card, const CardState& state, const Family& family) {
+void Monitor::take(Card& card, const std::optional<CardState>& now, const Family& family) {
+  card.now = now;
+  if (!now) return;
+  const CardState& state = *now;
   GpuReadings& readings = card.readings;
   ++readings.looks;
   readings.throttled += (state.reasons & kThrottles) != 0;
@@ -219,13 +220,13 @@ Readings Monitor::end(uint64_t number, double now) {
   Trial trial = std::move(found->second);
   // The last look counted for this trial, too; from here on it no longer shares the cores.
   trials_.erase(found);
-  trial.readings.seconds = now - trial.began;
-  settle(trial);
+  settle(trial, now);
   return std::move(trial.readings);
 }
 
-void Monitor::settle(Trial& trial) const {
+void Monitor::settle(Trial& trial, double now) const {
   Readings& readings = trial.readings;
+  readings.seconds = now - trial.began;
   const MemoryCounts &before = trial.before, &after = memory_;
   if (trial.accounted && trial.core_seconds >= kLeastCoreSeconds)
     readings.other_cpu = trial.others_seconds / trial.core_seconds;
@@ -239,7 +240,8 @@ void Monitor::settle(Trial& trial) const {
   // The counter is that of the whole machine; with another trial beside it nobody knows whose energy it is.
   if (trial.alone && trial.joules_before) readings.joules = grown(trial.joules_before, readEnergy(root_));
   for (Card& card : trial.cards) {
-    if (const auto state = cards_.look(card.readings.index))
+    // The last look is older than the end of a trial that shares it.
+    if (const auto state = at_ < now ? cards_.look(card.readings.index) : std::nullopt)
       card.readings.joules = grown(card.before.joules, state->joules);
     // In a PID namespace NVML may report numbers that are not ours. Only if it named a process of ours as we do, an
     // unknown number is somebody else's process.
