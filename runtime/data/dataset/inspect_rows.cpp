@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/format.h"
 #include "runtime/base/text.h"
 #include "runtime/data/text/characters.h"
@@ -226,9 +227,9 @@ void RowsInspection::judgeCopies(const Part& train, const Part& judged,
   } same{""}, alike{"but for case and white space "};
   for (size_t i = 0; i < judged.facts.size(); ++i) {
     const auto add_if = [&](const auto& known, uint64_t digest, Copies& copies) {
-      const auto at = known.find(digest);
-      if (at == known.end() || (&judged == &train && at->second == judged.numbers[i])) return false;
-      if (copies.rows.empty()) copies.first = at->second;
+      const int64_t* at = base::entryOf(known, digest);
+      if (!at || (&judged == &train && *at == judged.numbers[i])) return false;
+      if (copies.rows.empty()) copies.first = *at;
       copies.rows.push_back(judged.numbers[i]);
       return true;
     };

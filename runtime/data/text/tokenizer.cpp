@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
@@ -169,9 +170,9 @@ llvm::Expected<std::string> Tokenizer::decode(llvm::ArrayRef<Token> tokens) cons
       text += bytes;
       continue;
     }
-    const auto name = special_names_.find(token);
-    if (name == special_names_.end()) return failure("{}: no token {}", origin_, token);
-    text += special_.all[name->second].first;
+    const auto* name = base::entryOf(special_names_, token);
+    if (!name) return failure("{}: no token {}", origin_, token);
+    text += special_.all[*name].first;
   }
   return text;
 }
