@@ -1,12 +1,14 @@
 #include "runtime/base/process.h"
 
 #include <fcntl.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "runtime/base/format.h"
 
@@ -57,6 +59,17 @@ Process processOf(int64_t pid, const std::string& proc) {
   return process;
 }
 
+std::map<int, int> parentsOfAll(const std::string& proc) {
+  std::map<int, int> parents;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(proc, error)) {
+    int pid = 0;
+    if (!llvm::to_integer(entry.path().filename().string(), pid, 10)) continue;
+    if (const Process process = processOf(pid, proc); process.state != '\0') parents[pid] = process.parent;
+  }
+  return parents;
+}
+
 /// Adds a process and its descendants. False if the kernel does not tell a process's children.
 static bool addFamily(int pid, const std::string& proc, Family& family) {
   // A process that was met before ends the recursion, so a changing tree cannot make it run forever.
@@ -78,7 +91,12 @@ static bool addFamily(int pid, const std::string& proc, Family& family) {
 
 Family familyOf(int pid, const std::string& proc) {
   Family family{.pids = {}, .cpu_seconds = 0};
-  if (!addFamily(pid, proc, family)) family.cpu_seconds.reset();
+  if (addFamily(pid, proc, family)) return family;
+  family.cpu_seconds.reset();
+  const std::map<int, int> parents = parentsOfAll(proc);
+  for (bool grew = true; std::exchange(grew, false);)
+    for (const auto& [child, parent] : parents)
+      if (family.pids.contains(parent)) grew |= family.pids.insert(child).second;
   return family;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -47,6 +48,9 @@ struct Process {
 /// The process with this pid; `proc` is the path of /proc, for tests.
 Process processOf(int64_t pid, const std::string& proc = "/proc");
 
+/// The parent of each process at this moment. Reads all of /proc.
+std::map<int, int> parentsOfAll(const std::string& proc = "/proc");
+
 /// A process and all its descendants.
 struct Family {
   std::set<int> pids;
@@ -54,7 +58,7 @@ struct Family {
   /// kernel does not tell a process's children (CONFIG_PROC_CHILDREN).
   std::optional<double> cpu_seconds;
 };
-/// The family of a process at this moment.
+/// The family of a process at this moment. Where the kernel does not tell a process's children, parents tell them.
 Family familyOf(int pid, const std::string& proc = "/proc");
 
 /// The folder of this program's file, wherever it was moved to; "" if unknown.

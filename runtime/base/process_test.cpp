@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
+#include <tuple>
 
 #include "tests/support/folder.h"
 
@@ -39,6 +41,30 @@ TEST_CASE("a process may be called anything, and one that has ended does not run
   CHECK(processOf(13, proc).parent == 7);
   CHECK_FALSE(processOf(14, proc).runs());
   std::filesystem::remove_all(proc);
+}
+
+TEST_CASE("a family is whole where the kernel does not tell children, but its processor time is unknown") {
+  const test::TestFolder folder;
+  const std::string proc = folder.path;
+  const auto process = [&](int pid, int parent) {
+    const std::string own = proc + "/" + std::to_string(pid), task = own + "/task/" + std::to_string(pid);
+    std::filesystem::create_directories(task);
+    std::ofstream(own + "/stat") << pid << " (a) S " << parent << " 1 1 0 -1 0 0 0 0 0 100 0 0 0 20 0 1 0 1 9 9";
+    return task + "/children";
+  };
+  process(21, 30);  // a child may have a lower number than its parent
+  process(30, 20);
+  process(20, 1);
+  process(40, 1);
+  std::filesystem::create_directory(proc + "/self");
+  const Family hidden = familyOf(20, proc);
+  CHECK(hidden.pids == std::set<int>{20, 21, 30});
+  CHECK_FALSE(hidden.cpu_seconds);
+  for (const auto& [pid, parent, children] : {std::tuple(20, 1, "30"), {30, 20, "21"}, {21, 30, ""}})
+    std::ofstream(process(pid, parent)) << children;
+  const Family told = familyOf(20, proc);
+  CHECK(told.pids == hidden.pids);
+  CHECK(told.cpu_seconds == 300.0 / static_cast<double>(sysconf(_SC_CLK_TCK)));
 }
 
 }  // namespace expc::base

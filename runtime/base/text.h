@@ -33,7 +33,7 @@ std::string shellWord(std::string_view word);
 
 /// The texts, with the separator between them.
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");
-/// The same in a sentence: "a", "a and b", "a, b and c".
+/// The texts as a sentence lists them: "a", "a and b", "a, b and c".
 std::string listed(std::vector<std::string> texts);
 
 /// A map that iterates in the order in which keys were inserted.

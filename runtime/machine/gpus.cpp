@@ -15,6 +15,7 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/nvml.h"
@@ -103,10 +104,9 @@ void joinGpus(const Nvml& nvml, std::vector<Gpu>& gpus) {
   for (size_t i = 0; i < gpus.size(); ++i) {
     for (size_t j = 0; j < gpus.size(); ++j) {
       if (i == j || !devices[i] || !devices[j]) continue;
-      const auto direct = links[i].to_card.find(gpus[j].pci_bus);
       gpus[i].ways[gpus[j].index] = {
           commonPlace(nvml, devices[i], devices[j]),
-          direct != links[i].to_card.end() ? direct->second : std::min(links[i].to_switch, links[j].to_switch)};
+          base::valueIn(links[i].to_card, gpus[j].pci_bus).value_or(std::min(links[i].to_switch, links[j].to_switch))};
     }
   }
 }

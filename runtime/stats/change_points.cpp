@@ -50,7 +50,7 @@ struct Sequence {
 
 Sequence centred(std::span<const double> values) {
   Sequence sequence{{values.begin(), values.end()}};
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  const double mean = meanOf(values);
   for (double& value : sequence.values) value -= mean;
   return sequence;
 }
@@ -123,14 +123,6 @@ Ratios ratiosOf(const Sequence& of) {
   return ratios;
 }
 
-/// Normal scores (Blom) of ranks 1 .. n.
-std::vector<double> normalScores(size_t n) {
-  std::vector<double> scores;
-  for (size_t i = 1; i <= n; ++i)
-    scores.push_back(normalQuantile((static_cast<double>(i) - 0.375) / (static_cast<double>(n) + 0.25)));
-  return scores;
-}
-
 /// The scores of values by their ranks; values that tie share the mean of their scores. The variance that the means
 /// take away counts as `unknown`.
 Sequence scoresOf(std::span<const double> values, const std::vector<double>& scores) {
@@ -142,7 +134,7 @@ Sequence scoresOf(std::span<const double> values, const std::vector<double>& sco
   for (size_t i = 0; i < n;) {
     size_t end = i + 1;
     while (end < n && values[order[end]] == values[order[i]]) ++end;
-    const double mean = std::accumulate(scores.begin() + i, scores.begin() + end, 0.0) / static_cast<double>(end - i);
+    const double mean = meanOf(std::span(scores).subspan(i, end - i));
     for (; i < end; ++i) sequence.values[order[i]] = mean;
   }
   sequence.unknown = std::max(0.0, squares(scores) - squares(sequence.values)) / static_cast<double>(n);
@@ -233,7 +225,8 @@ std::shared_ptr<const Reference> referenceOf(size_t n) {
   const std::lock_guard lock(mutex);
   std::shared_ptr<const Reference>& found = known[n];
   if (!found) {
-    std::vector<double> scores = normalScores(n);
+    std::vector<double> scores;
+    for (size_t rank = 1; rank <= n; ++rank) scores.push_back(normalScore(double(rank), n));
     Chance chance = simulated(n, scores);
     found = std::make_shared<const Reference>(Reference{std::move(scores), std::move(chance)});
   }
@@ -289,10 +282,9 @@ std::optional<Outlying> newestOutlying(std::span<const double> values) {
   // A newest value that timed out or diverged lies infinitely far from the finite ones.
   if (!std::isfinite(last)) return Outlying{values.size() - first, 0};
   const auto n = static_cast<double>(others.size());
-  const double mean = std::accumulate(others.begin(), others.end(), 0.0) / n;
   // Prediction interval of one further value: its variance is that of the others times 1 + 1/n. Student's t squared
   // is F with one degree of freedom.
-  const double variance = squares(centred(others).values) / (n - 1) * (1 + 1 / n), distance = last - mean;
+  const double variance = squares(centred(others).values) / (n - 1) * (1 + 1 / n), distance = last - meanOf(others);
   const double p = variance > 0 ? fisherTail(distance * distance / variance, 1, n - 1) : 0;
   return Outlying{values.size() - first, p};
 }

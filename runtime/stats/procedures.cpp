@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "runtime/stats/distributions.h"
 #include "runtime/stats/nested_intervals.h"
 
 namespace expc::stats {
@@ -35,6 +36,12 @@ double partialConjunction(std::span<const double> p_values, size_t least) {
   std::ranges::nth_element(ordered, at);
   return std::min(1.0, static_cast<double>(m - least + 1) * *at);
 }
+
+double meanOf(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
+}
+
+double normalScore(double rank, size_t n) { return normalQuantile((rank - 0.375) / (double(n) + 0.25)); }
 
 std::map<int64_t, std::vector<double>> bySession(std::span<const double> values, std::span<const int64_t> sessions) {
   std::map<int64_t, std::vector<double>> groups;

@@ -38,6 +38,11 @@ auto takeMeans(std::vector<double>& values, GroupOf group_of) {
   return groups;
 }
 
+double meanOf(std::span<const double> values);
+
+/// Blom's normal score of a rank among n values: the quantile of (rank - 3/8) / (n + 1/4).
+double normalScore(double rank, size_t n);
+
 /// The values of each session, in their order; `sessions[i]` is that of `values[i]`.
 std::map<int64_t, std::vector<double>> bySession(std::span<const double> values, std::span<const int64_t> sessions);
 

@@ -23,7 +23,7 @@ constexpr double kMost = 0.985;
 /// Blom's normal scores; equal values share the score of their middle rank.
 std::vector<double> normalScores(std::span<const double> values) {
   std::vector<double> scores = ranksOf(values);
-  for (double& score : scores) score = normalQuantile((score - 0.375) / (double(values.size()) + 0.25));
+  for (double& score : scores) score = normalScore(score, values.size());
   return scores;
 }
 

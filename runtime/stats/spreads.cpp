@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <vector>
 
 #include "runtime/stats/distributions.h"
@@ -16,13 +15,9 @@
 namespace expc::stats {
 namespace {
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 /// The sum of squared distances from the mean.
 double squares(const std::vector<double>& values) {
-  const double centre = mean(values);
+  const double centre = meanOf(values);
   double sum = 0;
   for (const double value : values) sum += (value - centre) * (value - centre);
   return sum;
@@ -30,7 +25,7 @@ double squares(const std::vector<double>& values) {
 
 std::vector<double> meansOf(const std::map<int64_t, std::vector<double>>& groups) {
   std::vector<double> means;
-  for (const auto& [session, members] : groups) means.push_back(mean(members));
+  for (const auto& [session, members] : groups) means.push_back(meanOf(members));
   return means;
 }
 
@@ -67,7 +62,7 @@ std::optional<Spreads> spreads(std::span<const double> values, std::span<const i
     centres.clear();
     for (const auto& [session, members] : groups) centres.push_back(*orderStatistics(members).estimate());
   }
-  found.mean = {mean(centres), std::sqrt(squares(centres) / freedoms / n), freedoms};
+  found.mean = {meanOf(centres), std::sqrt(squares(centres) / freedoms / n), freedoms};
   // The limits come from simulation (docs/layers/statistics.md, "Sessions"): 0.45, and 0.7 for two sessions of one
   // point, if sessions are equally long.
   const bool two = n == 2, alone = pairing == Pairing::Alone;
@@ -101,7 +96,7 @@ std::optional<CentreOfMeans> shiftOfMeans(std::span<const double> treated, std::
   const double m = double(ours.size()), n = double(others.size());
   if (ours.empty() || others.empty() || m + n < 3 || !allFinite(treated) || !allFinite(baseline)) return std::nullopt;
   const double variance = (squares(ours) + squares(others)) / (m + n - 2);
-  return CentreOfMeans{mean(ours) - mean(others), std::sqrt(variance * (1 / m + 1 / n)), m + n - 2};
+  return CentreOfMeans{meanOf(ours) - meanOf(others), std::sqrt(variance * (1 / m + 1 / n)), m + n - 2};
 }
 
 }  // namespace expc::stats

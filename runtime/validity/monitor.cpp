@@ -59,9 +59,10 @@ void Monitor::begin(uint64_t number, std::vector<int> cores, const std::vector<u
     // Before the start no process of ours is on the card. So all that are there are others, even if NVML reports
     // numbers of another PID namespace. With services only their numbers tell (settle).
     if (!served) card.others = state->processes;
+    take(card, state, family_);
     trial.cards.push_back(std::move(card));
   }
-  lookAt(trial, family_);
+  readClocks(trial);
   trials_[number] = std::move(trial);
   if (trials_.size() > 1)
     for (auto& [other, beside] : trials_) beside.alone = false;
@@ -79,7 +80,8 @@ void Monitor::look(double now) {
   family_ = std::move(family);
   at_ = now;
   for (auto& [number, trial] : trials_) {
-    lookAt(trial, family_);
+    readClocks(trial);
+    for (Card& card : trial.cards) take(card, cards_.look(card.readings.index), family_);
     if (!trial.sampled.empty()) takeSample(trial);
     sampleServices(trial);
   }
@@ -90,11 +92,11 @@ void Monitor::sample(uint64_t number, int pid) {
 }
 
 void Monitor::serve(uint64_t number, const std::string& metric, int pid) {
-  const auto found = trials_.find(number);
-  if (found == trials_.end()) return;
-  found->second.serving[metric] = pid;
+  auto* found = base::entryOf(trials_, number);
+  if (!found) return;
+  found->serving[metric] = pid;
   // A trial may end before the next look.
-  sampleServices(found->second);
+  sampleServices(*found);
 }
 
 void Monitor::count(double now) {
@@ -131,17 +133,13 @@ void Monitor::account(const std::map<int, double>& busy, const Family& family, d
   }
 }
 
-void Monitor::lookAt(Trial& trial, const Family& family) {
+void Monitor::readClocks(Trial& trial) {
   Readings& readings = trial.readings;
   const auto mhz = has_clocks_ ? readClock(trial.cores, root_) : std::nullopt;
   has_clocks_ = has_clocks_ && (mhz || trial.cores.empty());
   if (mhz) {
     readings.mhz_most = std::max(readings.mhz_most.value_or(*mhz), *mhz);
     readings.mhz_least = std::min(readings.mhz_least.value_or(*mhz), *mhz);
-  }
-  for (Card& card : trial.cards) {
-    card.now = cards_.look(card.readings.index);
-    if (card.now) take(card, *card.now, family);
   }
 }
 
@@ -184,7 +182,10 @@ void Monitor::takeSample(Trial& trial) const {
   if (busy) trial.readings.samples.busy.push_back(*busy);
 }
 
-void Monitor::take(Card& card, const CardState& state, const Family& family) {
+void Monitor::take(Card& card, const std::optional<CardState>& now, const Family& family) {
+  card.now = now;
+  if (!now) return;
+  const CardState& state = *now;
   GpuReadings& readings = card.readings;
   ++readings.looks;
   readings.throttled += (state.reasons & kThrottles) != 0;
@@ -215,13 +216,13 @@ Readings Monitor::end(uint64_t number, double now) {
   Trial trial = std::move(found->second);
   // The last look counted for this trial, too; from here on it no longer shares the cores.
   trials_.erase(found);
-  trial.readings.seconds = now - trial.began;
-  settle(trial);
+  settle(trial, now);
   return std::move(trial.readings);
 }
 
-void Monitor::settle(Trial& trial) const {
+void Monitor::settle(Trial& trial, double now) const {
   Readings& readings = trial.readings;
+  readings.seconds = now - trial.began;
   const MemoryCounts &before = trial.before, &after = memory_;
   if (trial.accounted && trial.core_seconds >= kLeastCoreSeconds)
     readings.other_cpu = trial.others_seconds / trial.core_seconds;
@@ -235,7 +236,8 @@ void Monitor::settle(Trial& trial) const {
   // The counter is that of the whole machine; with another trial beside it nobody knows whose energy it is.
   if (trial.alone && trial.joules_before) readings.joules = grown(trial.joules_before, readEnergy(root_));
   for (Card& card : trial.cards) {
-    if (const auto state = cards_.look(card.readings.index))
+    // The last look is older than the end of a trial that shares it.
+    if (const auto state = at_ < now ? cards_.look(card.readings.index) : std::nullopt)
       card.readings.joules = grown(card.before.joules, state->joules);
     // In a PID namespace NVML may report numbers that are not ours. Only if it named a process of ours as we do, an
     // unknown number is somebody else's process.

@@ -67,16 +67,16 @@ class Monitor {
   void count(double now);
   /// Adds to each trial what others took since the last look.
   void account(const std::map<int, double>& busy, const Family& family, double seconds);
-  /// Reads clocks and cards of one trial.
-  void lookAt(Trial& trial, const Family& family);
+  /// Reads the clocks of a trial's cores.
+  void readClocks(Trial& trial);
   /// Takes a sample of the device memory of the trial's services.
   void sampleServices(Trial& trial) const;
   /// Adds a sample of the trial's processes, unless none runs any more.
   void takeSample(Trial& trial) const;
-  /// Adds one look at a GPU to its readings.
-  static void take(Card& card, const CardState& state, const Family& family);
+  /// Adds one look at a GPU to its readings; `now` is absent if the GPU did not answer.
+  static void take(Card& card, const std::optional<CardState>& now, const Family& family);
   /// Turns the counts of a trial that is over into its readings.
-  void settle(Trial& trial) const;
+  void settle(Trial& trial, double now) const;
 
   const Cards cards_;
   const int pid_;

@@ -13,30 +13,14 @@ import os
 import pathlib
 import shutil
 import statistics
-import subprocess
 import tempfile
-import time
 
 import planner
 import report
 import trials
+from timed import timed
 
 ROOT = pathlib.Path(__file__).resolve().parent
-
-
-def timed(command, folder):
-    """Wall seconds, processor seconds and peak MiB of a command with all its processes."""
-    with open(folder / "log", "w+", encoding="utf-8") as log:
-        begin = time.perf_counter()
-        child = subprocess.Popen(list(map(str, command)), cwd=folder, stdout=subprocess.DEVNULL, stderr=log,
-                                 env={**os.environ, "EXPC_DEVICE_LOCKS": "none"})
-        _, status, usage = os.wait4(child.pid, 0)
-        seconds = time.perf_counter() - begin
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode not in (0, 3, 4):  # verdicts may fail or stay open
-            log.seek(0)
-            raise SystemExit(f"{' '.join(map(str, command))} ended with {child.returncode}: {log.read()[-2000:]}")
-    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 class Side:
@@ -56,12 +40,11 @@ class Side:
 
     def fill(self):
         """The store of the report; its filler is that of the binary, since stores differ."""
-        with open(self.folder / "plan.json", "wb") as plan:
-            subprocess.run([self.path, "plan", "growth.exp", "--format", "json"], cwd=self.folder, check=True, stdout=plan, stderr=subprocess.DEVNULL)
-        subprocess.run([self.path.parent / "expc-report-bench", "plan.json", "results", "10"], cwd=self.folder, check=True)
+        report.fill(self.path, self.path.parent / "expc-report-bench", self.folder, 10)
 
     def expc(self, *arguments):
-        return timed([self.path, *arguments], self.folder)
+        # Verdicts may fail or stay open.
+        return timed([self.path, *arguments], allowed=(0, 3, 4), cwd=self.folder, env={**os.environ, "EXPC_DEVICE_LOCKS": "none"})
 
     def trials(self, count):
         shutil.rmtree(self.folder / "r", ignore_errors=True)

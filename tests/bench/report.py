@@ -8,11 +8,11 @@ usage: report.py --expc PATH --filler PATH [--points N...] [--blocks N]
 """
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import tempfile
-import time
+
+from timed import timed
 
 STUDY = """workload job command ["true", "${{level}}"] {{
   param level : int in 0..1000000 = 0
@@ -30,34 +30,31 @@ study growth {{
 """
 
 
-def measured(command, log):
-    """Seconds and peak memory (MB) of a command."""
-    begin = time.monotonic()
-    child = subprocess.Popen(command, stdout=log, stderr=log)
-    _, status, usage = os.wait4(child.pid, 0)
-    return os.waitstatus_to_exitcode(status), time.monotonic() - begin, usage.ru_maxrss / 1024
+def fill(expc, filler, folder, blocks):
+    """Fills the store `results` of the study growth.exp in the folder, which has as many blocks."""
+    with open(folder / "plan.json", "wb") as plan:
+        subprocess.run([expc, "plan", "growth.exp", "--format", "json"], cwd=folder, check=True, stdout=plan, stderr=subprocess.DEVNULL)
+    subprocess.run([filler, "plan.json", "results", str(blocks)], cwd=folder, check=True)
 
 
 def main():
     arguments = argparse.ArgumentParser()
-    arguments.add_argument("--expc", required=True)
-    arguments.add_argument("--filler", required=True)
+    arguments.add_argument("--expc", type=pathlib.Path, required=True)
+    arguments.add_argument("--filler", type=pathlib.Path, required=True)
     arguments.add_argument("--points", nargs="+", type=int, default=[100, 1000, 10000])
     arguments.add_argument("--blocks", type=int, default=10)
     options = arguments.parse_args()
+    expc, filler = options.expc.absolute(), options.filler.absolute()
     for points in options.points:
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             (folder / "growth.exp").write_text(STUDY.format(last=points - 1, blocks=options.blocks))
-            plan = folder / "plan.json"
-            plan.write_bytes(subprocess.run([options.expc, "plan", str(folder / "growth.exp"), "--format", "json"], check=True, capture_output=True).stdout)
-            subprocess.run([options.filler, str(plan), str(folder / "results"), str(options.blocks)], check=True)
+            fill(expc, filler, folder, options.blocks)
             page = folder / "page.html"
-            with open(folder / "log", "w+") as log:
-                code, seconds, memory = measured([options.expc, "report", str(folder / "growth.exp"), "--results", str(folder / "results"), "--html", str(page)], log)
-                if not page.exists() or f'data-label="valid">{points * options.blocks}<' not in page.read_text(encoding="utf-8"):
-                    log.seek(0)
-                    raise SystemExit(f"expc report ended with {code}: {log.read()}")
+            # Verdicts may fail or stay open.
+            seconds, _, memory = timed([expc, "report", "growth.exp", "--results", "results", "--html", page], allowed=(0, 3, 4), cwd=folder)
+            if f'data-label="valid">{points * options.blocks}<' not in page.read_text(encoding="utf-8"):
+                raise SystemExit(f"{page} does not count {points * options.blocks} valid trials")
             print(json.dumps({"points": points, "trials": points * options.blocks, "seconds": round(seconds, 2), "memory_mb": round(memory),
                               "page_mb": round(page.stat().st_size / 1e6, 2)}), flush=True)
 

@@ -15,9 +15,10 @@ import os
 import pathlib
 import shutil
 import statistics
-import subprocess
 import tempfile
 import time
+
+from timed import timed
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent / "trials"
@@ -43,27 +44,13 @@ JUBE = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-def timed(command, **options):
-    """Seconds, and the most memory of one of its processes in MiB. Nothing runs beside it: whoever looks takes time from it."""
-    with tempfile.TemporaryFile("w+") as errors:
-        begin = time.perf_counter()
-        process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=errors, **options)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - begin
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            errors.seek(0)
-            raise SystemExit(f"{' '.join(map(str, command))} ended with {process.returncode}:\n{errors.read()[-2000:]}")
-    return seconds, usage.ru_maxrss / 1024
-
-
 def expc(path, trials, folder):
     study = folder / "nothing.exp"
     study.write_text(STUDY.format(repeat=trials // 10))
     results = folder / f"results{trials}"
     shutil.rmtree(results, ignore_errors=True)
     run = [path, "run", study, "--results", results, "--devices", "cpu:1", "--heat-up", "0", "--html", folder / "page.html"]
-    seconds, mib = timed(run, cwd=folder)
+    seconds, _, mib = timed(run, cwd=folder)
     return seconds, mib, timed(run, cwd=folder)[0], timed([path, "report", *run[2:5], "--html", folder / "page.html"], cwd=folder)[0]
 
 

@@ -96,6 +96,11 @@ class Inspect(Command):
         (of,) = self.inspect("s.exp", code=1)
         self.assertEqual((of["questions"]["rows"], self.found(of["problems"])[0]), (2, ("error", "exam.jsonl", [1])))
         self.assertIn(("warning", "exam.jsonl", [1]), self.found(of["problems"]))  # trained on as well
+        # A row that cannot be read keeps no other row from being judged as a question.
+        self.rows("exam.jsonl", [row("q", "a"), {"messages": 3}, row("x", "a", choices=["b", "c"])])
+        (of,) = self.inspect("s.exp", code=1)
+        errors = [(one["rows"], one["text"][:14]) for one in of["problems"] if one["severity"] == "error"]
+        self.assertEqual((of["questions"]["rows"], errors), (2, [([2], "'messages' is "), ([3], "not a question")]))
 
     def test_rows_with_tools_are_chats_and_rows_switched_off_are_noted(self):
         call = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {"b": 1, "a": 2}}}]}

@@ -68,28 +68,38 @@ sys.exit(max(child.wait() for child in children))
 """
 
 
-class Null(unittest.TestCase):
+class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def null(self, *words, code=0, **variables):
+    def write(self, **texts):
+        """Writes Python files of these names into the folder."""
+        for name, text in texts.items():
+            (self.folder / f"{name}.py").write_text(text)
+
+    def expc(self, *words, code=0, **variables):
+        """Runs expc in the folder; it must end with the code."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("NULLGPU_", "CUDA_", "RANK"))}
-        done = subprocess.run([EXPC, "null", *words], env={**clean, "EXPC_NULLGPU_FOLDER": FOLDER, **variables}, capture_output=True, text=True)
+        done = subprocess.run([EXPC, *words], cwd=self.folder, env={**clean, "EXPC_NULLGPU_FOLDER": FOLDER, **variables}, capture_output=True, text=True)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
+
+class Null(Case):
+    def null(self, *words, **given):
+        return self.expc("null", *words, **given)
+
     def program(self, text):
-        path = self.folder / "train.py"
-        path.write_text(text)
-        return [sys.executable, str(path)]
+        self.write(train=text)
+        return [sys.executable, "train.py"]
 
     def document(self, *words, **given):
         return json.loads(self.null(*words[:1], "--format", "json", "--", *words[1:], **given).stdout)
 
     def test_spawned_processes_have_names(self):
-        (self.folder / "spawns.py").write_text(PROLOGUE + """
+        program = self.program(PROLOGUE + """
 import multiprocessing
 def work():
     ok(take(1 << 20)[0])
@@ -100,7 +110,7 @@ if __name__ == "__main__":
     print("child", child.pid)
     sys.exit(child.exitcode)
 """)
-        done = self.null("1", "--", sys.executable, str(self.folder / "spawns.py"))
+        done = self.null("1", "--", *program)
         self.assertIn("spawned process " + done.stdout.split()[1], done.stdout + done.stderr)
 
     def test_the_command_keeps_its_output_and_its_exit_code(self):
@@ -124,17 +134,16 @@ if __name__ == "__main__":
         self.assertEqual({place["at"].rsplit("/", 1)[1] for place in process["places"]} - {"train.py:15"}, {"train.py:16"})
 
     def test_each_rank_is_a_process(self):
-        inner = self.folder / "inner.py"
-        inner.write_text(TRAINS)
-        processes = self.document("2", *self.program(BOTH), str(inner))["processes"]
+        self.write(inner=TRAINS)
+        processes = self.document("2", *self.program(BOTH), "inner.py")["processes"]
         self.assertEqual([(process["rank"], process["cards"][0]["card"]) for process in processes], [(0, 0), (1, 1)])
 
     def test_memory_of_a_service_on_its_cards(self):
-        self.program(SERVES)
+        self.write(train=SERVES)
         (self.folder / "s.exp").write_text(SERVED.replace("PYTHON", sys.executable))
-        say = lambda *words: subprocess.run([EXPC, *words, "--null-gpus", "1x8GiB"], cwd=self.folder, env={**os.environ, "EXPC_NULLGPU_FOLDER": FOLDER}, capture_output=True, text=True)
-        done = say("run", "s.exp", "--heat-up", "0")
-        held = json.loads(say("report", "s.exp", "--format", "json").stdout)["points"][0]["metrics"]["held"]
+        done = self.expc("run", "s.exp", "--null-gpus", "1x8GiB", "--heat-up", "0")
+        report = self.expc("report", "s.exp", "--null-gpus", "1x8GiB", "--format", "json")
+        held = json.loads(report.stdout)["points"][0]["metrics"]["held"]
         self.assertEqual((held["n"], held["median"] >= 1 << 28, held["median"] < 8 << 30), (2, True, True), done.stdout + done.stderr)
 
     def test_a_killed_program_has_its_counts(self):
@@ -272,16 +281,14 @@ study tried { workload sweep  factor size in { 1KiB, 4KiB }  measure time  desig
 """
 
 
-class Rehearsal(unittest.TestCase):
-    setUp = Null.setUp
-
-    def rehearse(self, script, *words, cards="2x1GiB", code=0, study=RANKED):
-        (self.folder / "train.py").write_text(script)
+class Rehearsal(Case):
+    def output(self, script, *words, cards="2x1GiB", study=RANKED, **given):
+        self.write(train=script)
         (self.folder / "s.exp").write_text(study)
-        done = subprocess.run([EXPC, "rehearse", "s.exp", "--null-gpus", cards, "--format", "json", *words], cwd=self.folder, capture_output=True, text=True,
-                              env={**os.environ, "EXPC_NULLGPU_FOLDER": FOLDER})
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return {point["label"]: point for point in json.loads(done.stdout)["points"]}
+        return self.expc("rehearse", "s.exp", "--null-gpus", cards, *words, **given).stdout
+
+    def rehearse(self, script, *words, **given):
+        return {point["label"]: point for point in json.loads(self.output(script, "--format", "json", *words, **given))["points"]}
 
     def test_a_command_is_tried_until_its_third_step_its_end_or_its_time(self):
         endless = MARKED.replace("BATCHES", "itertools.count()")
@@ -300,8 +307,7 @@ class Rehearsal(unittest.TestCase):
         self.assertIn("no process of the command used a simulated GPU", self.rehearse("print(1)", code=3)["gpus=2"]["reason"])
 
     def served(self, code=0, server=SERVER, made="open('made', 'w').close()", **options):
-        for name, text in (("server", server), ("client", CLIENT), ("prepare", STARTS.replace("NAME", "preparations") + made)):
-            (self.folder / f"{name}.py").write_text(text)
+        self.write(server=server, client=CLIENT, prepare=STARTS.replace("NAME", "preparations") + made)
         return self.rehearse("", code=code, study=WITH_SERVER, **options)
 
     def test_a_service_and_a_preparation_start_once_and_the_service_counts(self):
@@ -332,12 +338,9 @@ class Rehearsal(unittest.TestCase):
         self.assertEqual((self.folder / "sweeps").read_text().splitlines(), ["started"])
 
     def test_points_that_are_not_rehearsed_say_why_once(self):
-        (self.folder / "train.py").write_text("")
-        (self.folder / "s.exp").write_text(RANKED.replace("  ranks gpus\n", "").replace("gpus", "n"))
-        done = subprocess.run([EXPC, "rehearse", "s.exp", "--null-gpus", "2x1GiB"], cwd=self.folder, capture_output=True, text=True,
-                              env={**os.environ, "EXPC_NULLGPU_FOLDER": FOLDER})
-        self.assertEqual(done.stdout.count("not rehearsed"), 3, done.stdout)  # a row for each point, and the reason
-        self.assertNotIn("peak", done.stdout)
+        said = self.output("", code=5, study=RANKED.replace("  ranks gpus\n", "").replace("gpus", "n"))
+        self.assertEqual(said.count("not rehearsed"), 3, said)  # a row for each point, and the reason
+        self.assertNotIn("peak", said)
 
 
 if __name__ == "__main__":

@@ -119,22 +119,27 @@ class Clients(Programs):
     def test_torchtune(self):
         self.peaks("tuned.py", PYTHONPATH=f"{TORCHTUNE}:{PROGRAMS}")
 
-    def measure(self, study, clients, packages, *files):
-        """Measures points of a study on this machine's processors. Returns the rows of its series.
+    def study(self, folder, verb, study, *words, passed=(), **variables):
+        """What expc says of a study in the folder, whose trials run on this machine's processors.
 
         The wheel of torch is that for CUDA, whose libraries it needs to be imported, hence LD_LIBRARY_PATH."""
+        given = environment(LD_LIBRARY_PATH=FOLDER, PATH=f"{pathlib.Path(PYTHON).parent}:{os.environ['PATH']}", EXPC_DEVICE_LOCKS="none", **variables)
+        if verb == "run":
+            words += ("--heat-up", "0", "--quiet", *(word for name in ("PYTHONPATH", "LD_LIBRARY_PATH", *passed) for word in ("--pass-env", name)))
+        done = subprocess.run([EXPC, verb, study, *words], env=given, cwd=folder, capture_output=True, text=True, timeout=1500)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def measure(self, study, clients, packages, *files):
+        """Measures points of a study. Returns the rows of its series."""
         with tempfile.TemporaryDirectory() as folder:
             for file in [*(HERE / "clients").iterdir(), *files]:
                 if file.is_file():
                     shutil.copy(file, folder)
-            variables = environment(PYTHONPATH=packages, LD_LIBRARY_PATH=FOLDER, PATH=f"{pathlib.Path(PYTHON).parent}:{os.environ['PATH']}",
-                                    EXPC_DEVICE_LOCKS="none", TMPDIR=folder)
-            run = lambda verb, *words: subprocess.run([EXPC, verb, study, "--devices", "cpu:1", "-D", f"client={{{clients}}}", *words], env=variables, cwd=folder,
-                                                      capture_output=True, text=True, timeout=1500)
-            done = run("run", "--heat-up", "0", "--quiet", "--pass-env", "PYTHONPATH", "--pass-env", "LD_LIBRARY_PATH")
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            self.assertNotIn("failed", done.stdout)
-            return list(csv.DictReader(run("export", "--table", "series").stdout.splitlines()))
+            said = lambda verb, *words: self.study(folder, verb, study, "--devices", "cpu:1", "-D", f"client={{{clients}}}", *words,
+                                                   PYTHONPATH=packages, TMPDIR=folder)
+            self.assertNotIn("failed", said("run"))
+            return list(csv.DictReader(said("export", "--table", "series").splitlines()))
 
     def test_a_study_measures_them_on_the_cpu(self):
         self.measure("clients.exp", "accelerated, ddp, fsdp2, lit, trainer", PROGRAMS)
@@ -153,12 +158,7 @@ class Clients(Programs):
         with tempfile.TemporaryDirectory() as folder:
             for file in ("pair.exp", "pair.py"):
                 shutil.copy(HERE / "clients" / file, folder)
-            variables = environment(LD_LIBRARY_PATH=FOLDER, PATH=f"{pathlib.Path(PYTHON).parent}:{os.environ['PATH']}", EXPC_DEVICE_LOCKS="none",
-                                    MEET=folder)
-            done = subprocess.run([EXPC, "run", "pair.exp", "--devices", "cpu:2", "--jobs", "2", "--heat-up", "0", "--quiet", "--fail-fast",
-                                   *(word for name in ("PYTHONPATH", "LD_LIBRARY_PATH", "MEET") for word in ("--pass-env", name))],
-                                  env=variables, cwd=folder, capture_output=True, text=True, timeout=600)
-            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.study(folder, "run", "pair.exp", "--devices", "cpu:2", "--jobs", "2", "--fail-fast", passed=["MEET"], MEET=folder)
             ports = pathlib.Path(folder, "ports").read_text().split()
             self.assertGreaterEqual(len(ports), 2)  # more if a trial was disturbed
             self.assertEqual(len(ports), len(set(ports)))

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/data/images/alike.h"
@@ -97,14 +98,13 @@ void ImagesInspection::judgeCopies(std::vector<Problem>& problems) const {
     if (!facts_[item].damage.empty()) continue;
     const bool test = static_cast<int64_t>(item) >= train_;
     const auto [first, fresh] = (test ? known_test : known).try_emplace(facts_[item].digest, item);
-    const auto trained = known.find(facts_[item].digest);
-    const size_t earlier = !fresh ? first->second : trained == known.end() ? item : trained->second;
+    const size_t earlier = fresh ? base::valueIn(known, facts_[item].digest).value_or(item) : first->second;
     if (earlier == item) continue;
     if (label(earlier) != label(item)) {
       if (other.empty()) other = nameOf(earlier);
       labels.images.push_back(nameOf(item));
     }
-    if (test && trained != known.end()) leaks.images.push_back(nameOf(item));
+    if (test && known.contains(facts_[item].digest)) leaks.images.push_back(nameOf(item));
     if (!fresh) copies.images.push_back(nameOf(item));
   }
   labels.text = fmt::format("has another label than its copy (the first one {}): no model can get both right", other);

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/format.h"
 #include "runtime/base/text.h"
 #include "runtime/data/text/characters.h"
@@ -113,8 +114,6 @@ class RowsInspection {
  private:
   /// Reads and encodes a file or folder; nothing after a problem. The error is one of `tick`.
   llvm::Expected<std::optional<Part>> read(const text::DatasetOptions& options);
-  /// Adds the problems of questions, for a file in which all rows can be read.
-  void judgeQuestions(const text::TokenRowsOptions& options, const Part& part);
   /// Adds the problems that single rows of a file have.
   void judgeRows(const Part& part, bool held_out);
   /// Adds the problem that rows of another file, held out or asked, are trained on.
@@ -136,16 +135,10 @@ class RowsInspection {
   const unsigned threads_;
   const base::Tick& tick_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
+  /// The first training row that has a digest, RowFacts::exact or RowFacts::normal.
+  std::unordered_map<uint64_t, int64_t> exact_, normal_;
   RowsReport report_;
 };
-
-/// The options with which other rows than those of the data are read.
-text::TokenRowsOptions apartFrom(text::TokenRowsOptions options, const std::string& path, bool questions) {
-  options.data = {
-      .path = path, .kind = options.data.kind, .pairs = options.data.pairs && !questions, .choices = questions};
-  options.parameter = questions ? "questions" : "validation";
-  return options;
-}
 
 llvm::Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOptions& options) {
   const auto refuse = [&](llvm::Error error) {
@@ -176,14 +169,15 @@ llvm::Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOpti
   part.facts.resize(part.numbers.size());
   const text::TokenRows rows(tokenizer_, std::move(*dataset), 0);
   const auto most = static_cast<size_t>(source_.rows.max_length);
-  // A pattern of a tokenizer.json that gives up is the only error of a row here.
+  // A row has only two errors here: a pattern of a tokenizer.json gives up, or the row is no question.
   std::vector<std::string> failed(part.numbers.size());
   const auto work = [&](int64_t i) -> llvm::Error {
-    auto facts = factsOf(rows, *tokenizer_, i, most);
-    if (facts)
-      part.facts[i] = std::move(*facts);
-    else
-      failed[i] = llvm::toString(facts.takeError());
+    if (auto error = factsOf(rows, *tokenizer_, i, most).moveInto(part.facts[i])) {
+      failed[i] = llvm::toString(std::move(error));
+    } else if (options.choices) {
+      auto question = text::questionOf(*tokenizer_, rows.example(i), most);
+      if (!question) failed[i] = "not a question: " + llvm::toString(question.takeError());
+    }
     return llvm::Error::success();
   };
   if (auto error = base::forEach(count, threads_, work, tick_)) return error;
@@ -224,21 +218,8 @@ void RowsInspection::judgeRows(const Part& part, bool held_out) {
          Severity::Note);
 }
 
-void RowsInspection::judgeQuestions(const text::TokenRowsOptions& options, const Part& part) {
-  std::vector<text::RowFault> faults;
-  auto questions = text::readQuestions(options, *tokenizer_, &faults);
-  if (!questions) return llvm::consumeError(questions.takeError());  // rows that are listed already
-  for (const text::RowFault& fault : faults)
-    add(Severity::Error, "not a question: " + fault.why, part.origin, {fault.row});
-}
-
 void RowsInspection::judgeCopies(const Part& train, const Part& judged,
                                  llvm::function_ref<std::string(const char*, int64_t)> words) {
-  std::unordered_map<uint64_t, int64_t> exact, normal;  // digest to the first training row that has it
-  for (size_t i = 0; i < train.facts.size(); ++i) {
-    exact.try_emplace(train.facts[i].exact, train.numbers[i]);
-    normal.try_emplace(train.facts[i].normal, train.numbers[i]);
-  }
   struct Copies {
     const char* how;
     std::vector<int64_t> rows;
@@ -246,13 +227,13 @@ void RowsInspection::judgeCopies(const Part& train, const Part& judged,
   } same{""}, alike{"but for case and white space "};
   for (size_t i = 0; i < judged.facts.size(); ++i) {
     const auto add_if = [&](const auto& known, uint64_t digest, Copies& copies) {
-      const auto at = known.find(digest);
-      if (at == known.end() || (&judged == &train && at->second == judged.numbers[i])) return false;
-      if (copies.rows.empty()) copies.first = at->second;
+      const int64_t* at = base::entryOf(known, digest);
+      if (!at || (&judged == &train && *at == judged.numbers[i])) return false;
+      if (copies.rows.empty()) copies.first = *at;
       copies.rows.push_back(judged.numbers[i]);
       return true;
     };
-    if (!add_if(exact, judged.facts[i].exact, same)) add_if(normal, judged.facts[i].normal, alike);
+    if (!add_if(exact_, judged.facts[i].exact, same)) add_if(normal_, judged.facts[i].normal, alike);
   }
   for (Copies* copies : {&same, &alike})
     if (!copies->rows.empty())
@@ -303,17 +284,20 @@ llvm::Expected<RowsReport> RowsInspection::run() {
   all.part_column.clear();  // rows of every part are inspected
   auto train = read(all);
   if (!train) return train.takeError();
+  for (size_t i = 0; *train && i < (*train)->facts.size(); ++i) {
+    exact_.try_emplace((*train)->facts[i].exact, (*train)->numbers[i]);
+    normal_.try_emplace((*train)->facts[i].normal, (*train)->numbers[i]);
+  }
   report_.origin = *train ? (*train)->origin : source_.rows.data.path;
   std::optional<Part> held_out, asked;
   if (!source_.validation.empty()) {
-    if (auto error = read(apartFrom(source_.rows, source_.validation, false).data).moveInto(held_out)) return error;
+    if (auto error = read(text::apartFrom(source_.rows, source_.validation, false).data).moveInto(held_out))
+      return error;
     report_.validation = held_out ? held_out->origin : source_.validation;
   }
   if (!source_.questions.empty()) {
-    const text::TokenRowsOptions options = apartFrom(source_.rows, source_.questions, true);
-    if (auto error = read(options.data).moveInto(asked)) return error;
+    if (auto error = read(text::apartFrom(source_.rows, source_.questions, true).data).moveInto(asked)) return error;
     report_.questions = asked ? asked->origin : source_.questions;
-    if (asked) judgeQuestions(options, *asked);
     if (asked && *train) judgeLeaks(**train, *asked, "asked");
   }
   if (*train) {
@@ -363,7 +347,7 @@ llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads
     if (auto error = text::checkParts(column, rows->origin(), rows->count() - apart, apart)) return error;
   }
   if (!source.validation.empty()) {
-    auto held_out = text::TokenRows::open(apartFrom(source.rows, source.validation, false));
+    auto held_out = text::TokenRows::open(text::apartFrom(source.rows, source.validation, false), rows->tokenizer());
     if (!held_out) return held_out.takeError();
     auto lengths = text::rowLengths(*held_out, threads);
     if (!lengths) return lengths.takeError();
@@ -371,10 +355,7 @@ llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads
       return text::nothingToLearn("validation", held_out->count(), held_out->origin(), source.rows.max_length);
   }
   if (source.questions.empty()) return llvm::Error::success();
-  std::vector<std::string> notes;
-  auto tokenizer = text::openTokenizer(source.rows, notes);
-  if (!tokenizer) return tokenizer.takeError();
-  return text::readQuestions(apartFrom(source.rows, source.questions, true), *tokenizer).takeError();
+  return text::readQuestions(text::apartFrom(source.rows, source.questions, true), *rows->tokenizer()).takeError();
 }
 
 std::vector<LengthBin> binsOf(const std::vector<int64_t>& lengths) {

@@ -19,8 +19,10 @@
 #include <optional>
 #include <tuple>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 
@@ -56,15 +58,15 @@ std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::Array
   if (!object) return "expected an object";
   const auto dtype = object->getString("dtype");
   if (!dtype) return "no dtype";
-  const auto* type = std::ranges::find_if(kTypes, [&](const TypeName& t) { return *dtype == t.name; });
-  if (type == kTypes.end()) return fmt::format("dtype {} is not supported", dtype->take_front(32).str());
-  info.dtype = static_cast<DType>(type - kTypes.begin());
+  const int type = base::findNamed(kTypes, *dtype);
+  if (type < 0) return fmt::format("dtype {} is not supported", dtype->take_front(32).str());
+  info.dtype = static_cast<DType>(type);
 
   const auto* shape = object->getArray("shape");
   if (!shape) return "no shape";
   if (shape->size() > kMostDimensions)
     return fmt::format("{} dimensions, expected at most {}", shape->size(), kMostDimensions);
-  uint64_t bytes = static_cast<uint64_t>(type->bytes);
+  uint64_t bytes = static_cast<uint64_t>(kTypes[type].bytes);
   for (const auto& dimension : *shape) {
     const auto size = wholeNumber(dimension);
     if (!size) return "a dimension that is not a whole number";
@@ -166,9 +168,15 @@ llvm::Expected<File> File::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, con
 
 std::string File::digest() const { return digestOf({llvm::arrayRefFromStringRef(buffer_->getBuffer())}); }
 
+<<<<<<< HEAD:runtime/data/model/safetensors.cpp
 const TensorInfo* File::find(llvm::StringRef name) const {
   const auto found = index_.find(name);
   return found == index_.end() ? nullptr : &tensors_[found->second];
+=======
+const TensorInfo* File::find(llvm::StringRef name) const {
+  const size_t* found = base::entryOf(index_, name);
+  return found ? &tensors_[*found] : nullptr;
+>>>>>>> wt8-w:runtime/data/model/safetensors.cpp
 }
 
 llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std::vector<TensorInfo>& tensors) {

@@ -23,7 +23,8 @@ llvm::Expected<Sample> answered(const Tokenizer& tokenizer, Conversation convers
   return sample;
 }
 
-/// Makes a question of a row.
+}  // namespace
+
 llvm::Expected<Question> questionOf(const Tokenizer& tokenizer, const Example& example, size_t most) {
   const Conversation& conversation = example.chosen;
   if (conversation.back().role != Role::Assistant) return failure("its last message is not an answer");
@@ -36,11 +37,11 @@ llvm::Expected<Question> questionOf(const Tokenizer& tokenizer, const Example& e
   const auto too_long = [&](size_t tokens) {
     return failure("it has {} tokens, and max_length is {}: raise max_length", tokens, most);
   };
-  if (question.prompt.size() + 1 >= most) return too_long(question.prompt.size() + 1);
+  if (most > 0 && question.prompt.size() + 1 >= most) return too_long(question.prompt.size() + 1);
   for (const std::string& choice : example.choices) {
     auto sample = answered(tokenizer, conversation, choice, question.prompt.size());
     if (!sample) return sample.takeError();
-    if (sample->size() > most) return too_long(sample->size());
+    if (most > 0 && sample->size() > most) return too_long(sample->size());
     question.choices.push_back(std::move(*sample));
   }
   if (example.choices.empty()) return question;
@@ -51,22 +52,15 @@ llvm::Expected<Question> questionOf(const Tokenizer& tokenizer, const Example& e
   return question;
 }
 
-}  // namespace
-
-llvm::Expected<std::vector<Question>> readQuestions(const TokenRowsOptions& options, const Tokenizer& tokenizer,
-                                                    std::vector<RowFault>* faults) {
+llvm::Expected<std::vector<Question>> readQuestions(const TokenRowsOptions& options, const Tokenizer& tokenizer) {
   auto dataset = readDataset(options.data);
   if (!dataset) return failure("questions: {}", llvm::toString(dataset.takeError()));
   std::vector<Question> questions;
-  const auto most = options.max_length > 0 ? static_cast<size_t>(options.max_length) : SIZE_MAX;
   for (int64_t row = 1; const Example& example : dataset->examples) {
-    auto question = questionOf(tokenizer, example, most);
-    if (question)
-      questions.push_back(std::move(*question));
-    else if (faults)
-      faults->push_back({row, llvm::toString(question.takeError())});
-    else
+    auto question = questionOf(tokenizer, example, static_cast<size_t>(options.max_length));
+    if (!question)
       return failure("questions: {}: row {}: {}", dataset->origin, row, llvm::toString(question.takeError()));
+    questions.push_back(std::move(*question));
     ++row;
   }
   return questions;

@@ -20,11 +20,12 @@ struct Question {
   size_t right = 0;             // the right one of the choices
 };
 
-/// Reads every row of a file as a question about its last answer. A row may have a column `choices`, a list of texts
-/// with the answer among them. Errors name file and row: a last message that is not the assistant's, an answer that is
-/// not among the choices, a text of more than max_length tokens. With `faults`, such rows are listed there and left
-/// out.
-llvm::Expected<std::vector<Question>> readQuestions(const TokenRowsOptions& options, const Tokenizer& tokenizer,
-                                                    std::vector<RowFault>* faults = nullptr);
+/// Makes of a row the question about its last answer. A row may have a column `choices`, a list of texts with the
+/// answer among them. An error is a last message that is not the assistant's, an answer that is not among the choices,
+/// or a text of more than `most` tokens; 0: no limit.
+llvm::Expected<Question> questionOf(const Tokenizer& tokenizer, const Example& example, size_t most);
+
+/// Reads every row of a file as a question. Errors name file and row.
+llvm::Expected<std::vector<Question>> readQuestions(const TokenRowsOptions& options, const Tokenizer& tokenizer);
 
 }  // namespace expc::text

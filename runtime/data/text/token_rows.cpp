@@ -208,6 +208,13 @@ void TokenRows::take(Dataset dataset) {
     notes_.push_back("rows have one answer: the rejected one is the next row's different answer");
 }
 
+TokenRowsOptions apartFrom(TokenRowsOptions options, const std::string& path, bool questions) {
+  options.data = {
+      .path = path, .kind = options.data.kind, .pairs = options.data.pairs && !questions, .choices = questions};
+  options.parameter = questions ? "questions" : "validation";
+  return options;
+}
+
 llvm::Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::vector<std::string>& notes) {
   const auto opened = [&]() -> llvm::Expected<Tokenizer> {
     if (!options.tokenizer.empty()) return Tokenizer::open(options.tokenizer);
@@ -227,10 +234,12 @@ llvm::Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::ve
 }
 
 llvm::Error TokenRows::takeTokenizer(const TokenRowsOptions& options) {
-  auto tokenizer = openTokenizer(options, notes_);
-  if (!tokenizer) return tokenizer.takeError();
-  pad_ = tokenizer->special().pad;
-  tokenizer_ = std::make_shared<const Tokenizer>(std::move(*tokenizer));
+  if (!tokenizer_) {
+    auto tokenizer = openTokenizer(options, notes_);
+    if (!tokenizer) return tokenizer.takeError();
+    tokenizer_ = std::make_shared<const Tokenizer>(std::move(*tokenizer));
+  }
+  pad_ = tokenizer_->special().pad;
   return llvm::Error::success();
 }
 
@@ -272,8 +281,9 @@ static llvm::Error checkChatTemplate(const std::string& folder, std::vector<std:
   return llvm::Error::success();
 }
 
-llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options) {
+llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options, std::shared_ptr<const Tokenizer> known) {
   TokenRows rows;
+  rows.tokenizer_ = std::move(known);
   rows.max_length_ = options.max_length;
   rows.parameter_ = options.parameter;
   if (options.data.path.empty()) {

@@ -32,6 +32,10 @@ struct TokenRowsOptions {
   int64_t max_length = 0;          // the most tokens of a text, at least 2; 0: no limit
 };
 
+/// The options with which other rows than those of the data are read: all rows of another file or folder.
+/// @param questions rows are questions to the tuned model, and not held out
+TokenRowsOptions apartFrom(TokenRowsOptions options, const std::string& path, bool questions);
+
 /// Opens the tokenizer that the options name: a file, else the model's own, else bytes, which a note tells. An error,
 /// which begins with `tokenizer: `, also if it has more tokens than `options.vocabulary`.
 llvm::Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::vector<std::string>& notes);
@@ -95,9 +99,11 @@ class TokenRows {
  public:
   /// Rows of a data set that was read by the caller.
   TokenRows(std::shared_ptr<const Tokenizer> tokenizer, Dataset dataset, int64_t max_length);
-  /// Reads all rows and the tokenizer. Errors begin with `tokenizer: ` or `options.parameter`, and name
-  /// the file, and the row if one is at fault.
-  static llvm::Expected<TokenRows> open(const TokenRowsOptions& options);
+  /// Reads all rows and the tokenizer. Errors begin with `tokenizer: ` or `options.parameter`, and name the file, and
+  /// the row if one is at fault.
+  /// @param known the tokenizer that the options name, if it is open already
+  static llvm::Expected<TokenRows> open(const TokenRowsOptions& options,
+                                        std::shared_ptr<const Tokenizer> known = nullptr);
 
   /// The number of rows.
   int64_t count() const;
@@ -105,6 +111,8 @@ class TokenRows {
   bool pairs() const;
   /// The source of the rows: the file, or "synthetic(500)".
   const std::string& origin() const { return origin_; }
+  /// The tokenizer; null for made-up rows whose options name none.
+  const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
   /// The token that fills up rows that are shorter than others.
   Token pad() const { return pad_; }
   /// Remarks for readers of the results, such as that answers were borrowed.

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/data/text/characters.h"
 
@@ -76,8 +78,8 @@ llvm::Expected<SpecialTokens> SpecialTokens::named(std::vector<std::pair<std::st
                                                    {"<|end_header_id|>", &result.end_header},
                                                    {"<|eot_id|>", &result.end_of_turn}};
   const auto find = [&](const char* name) -> Token {
-    const auto found = std::ranges::find_if(all, [&](const auto& token) { return token.first == name; });
-    return found == all.end() ? -1 : found->second;
+    const auto* found = base::named(all, name);
+    return found ? found->second : -1;
   };
   std::string missing;
   for (const auto& [name, place] : needed)
@@ -168,9 +170,9 @@ llvm::Expected<std::string> Tokenizer::decode(llvm::ArrayRef<Token> tokens) cons
       text += bytes;
       continue;
     }
-    const auto name = special_names_.find(token);
-    if (name == special_names_.end()) return failure("{}: no token {}", origin_, token);
-    text += special_.all[name->second].first;
+    const auto* name = base::entryOf(special_names_, token);
+    if (!name) return failure("{}: no token {}", origin_, token);
+    text += special_.all[*name].first;
   }
   return text;
 }

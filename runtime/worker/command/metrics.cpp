@@ -13,9 +13,11 @@
 #include <functional>
 #include <optional>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/glob.h"
 #include "runtime/base/files/words.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
@@ -141,9 +143,8 @@ llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, co
   reader.keys_ = command.inside;
   if (auto error = RowReader::make(command).moveInto(reader.rows_)) return error;
   for (const std::string& name : asked) {
-    const auto found =
-        std::ranges::find_if(command.metrics, [&](const CommandMetric& metric) { return metric.name == name; });
-    if (found == command.metrics.end()) {
+    const CommandMetric* found = base::named(command.metrics, name);
+    if (!found) {
       const bool of_service = std::ranges::any_of(
           command.services, [&](const plan::Service& service) { return service.command.ready->yields(name); });
       if (!plan::seenFromOutside(name) && !of_service)
@@ -209,8 +210,7 @@ llvm::Expected<double> MetricReader::valueOf(const CommandMetric& metric, const 
   if (metric.take && metric.take->take == Take::Count && !isColumn(metric)) {
     auto file = textOf(metric, folder);
     if (!file) return file.takeError();
-    const auto pattern = patterns_.find(metric.name);
-    auto count = countIn((*file)->getBuffer(), metric, pattern == patterns_.end() ? nullptr : &pattern->second);
+    auto count = countIn((*file)->getBuffer(), metric, base::entryOf(patterns_, metric.name));
     if (!count) return count.takeError();
     return static_cast<double>(plan::taken(*count, *metric.take));
   }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
@@ -22,7 +23,7 @@ using llvm::json::Object;
 
 constexpr useconds_t kLook = 5000;  // microseconds between two looks for the end of a rank
 
-/// What a rank leaves: the trial, and the measurements of its process.
+/// The end of a rank: its trial, and the measurements of its process.
 struct RankEnd {
   std::string trial;
   ProgramEnd end;
@@ -90,9 +91,9 @@ llvm::Error joinRanks(const std::string& folder) {
   llvm::json::Array names;
   if (const auto* own = report->getArray("expc")) names = *own;
   for (const char* peak : {"device_memory_peak", "device_memory_allocated_peak"})
-    if (const auto found = numbers.find(peak); found != numbers.end()) joined[peak] = std::ranges::max(found->second);
-  if (const auto times = numbers.find("step_time"); times != numbers.end()) {
-    const auto [least, most] = std::ranges::minmax(times->second);
+    if (const auto* found = base::entryOf(numbers, peak)) joined[peak] = std::ranges::max(*found);
+  if (const auto* times = base::entryOf(numbers, "step_time")) {
+    const auto [least, most] = std::ranges::minmax(*times);
     joined["step_time_slowest"] = most;
     joined["step_time_spread"] = most > 0 ? (most - least) / most : 0;
     for (const char* name : {"step_time_slowest", "step_time_spread"}) names.emplace_back(name);

@@ -21,6 +21,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/words.h"
 #include "runtime/base/format.h"
@@ -194,10 +195,7 @@ int Trial::run() {
 }
 
 int Trial::serve() {
-  const auto valueOf = [&](const char* name) {
-    const auto found = spec_.values.find(name);
-    return found == spec_.values.end() ? "" : found->second;
-  };
+  const auto valueOf = [&](const char* name) { return base::valueIn(spec_.values, name).value_or(""); };
   const auto give_up = [&](std::string why) { return events_.failed(why), 1; };
   const std::string port = valueOf("port");
   // A program of somebody else at this port might answer in the service's place.
@@ -242,11 +240,9 @@ int Trial::judge(const ProgramEnd& end) {
   if (spec_.rehearsal) return rehearsed(end);
   // An unmeasured start has no metrics, and leaves no file for the measured one in the same folder.
   if (spec_.world_size == 1 || spec_.metrics.empty()) return rank_ == 0 ? readMetrics(end) : 0;
-  const char* each = std::getenv("LOCAL_WORLD_SIZE");
   ProgramEnd all = end;
-  auto error = rank_ == 0
-                   ? joinEnds(spec_.folder, spec_.world_size, each ? unsigned(std::atoi(each)) : 1, spec_.trial, all)
-                   : leaveEnd(spec_.folder, rank_, spec_.trial, end);
+  auto error = rank_ == 0 ? joinEnds(spec_.folder, spec_.world_size, serve::localRanks(), spec_.trial, all)
+                          : leaveEnd(spec_.folder, rank_, spec_.trial, end);
   if (error) return fail(llvm::toString(std::move(error)), end);
   return rank_ == 0 ? readMetrics(all) : 0;  // rank 0 speaks for the trial
 }

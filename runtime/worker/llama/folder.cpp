@@ -178,10 +178,7 @@ llvm::Error Folder::openFiles(const std::string& path) {
   return llvm::Error::success();
 }
 
-const safetensors::TensorInfo* Folder::find(const TensorSpec& spec) const {
-  const auto found = tensors_.find(nameOf(spec, naming_));
-  return found == tensors_.end() ? nullptr : found->second;
-}
+const safetensors::TensorInfo* Folder::find(const TensorSpec& spec) const { return tensors_.lookup(nameOf(spec, naming_)); }
 
 llvm::Error Folder::check(const std::string& path) const {
   // Collect all faults by kind before answering, so that a user can mend them at once.

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <sched.h>
@@ -263,6 +264,12 @@ void runChild(const protocol::LaunchRequest& request, protocol::Packet packet, p
 
 std::vector<int> slotCores(const llvm::json::Value& slot) { return numbersOf(slot, "cores"); }
 std::vector<int> rankCores(const protocol::TrialSpec& spec, unsigned rank) { return together(spec, rank, "cores"); }
+
+unsigned localRanks() {
+  unsigned count = 1;
+  const char* text = std::getenv("LOCAL_WORLD_SIZE");
+  return text && llvm::to_integer(llvm::StringRef(text), count, 10) && count > 0 ? count : 1;
+}
 std::vector<int> rankMemoryNodes(const protocol::TrialSpec& spec, unsigned rank) {
   return together(spec, rank, "memory_nodes");
 }

@@ -53,6 +53,8 @@ int runGuarded(const protocol::LaunchRequest& request, int event_fd, const Child
 std::vector<int> slotCores(const llvm::json::Value& slot);
 /// The cores that a rank drives: its slot's, or those of all slots if it is the only rank.
 std::vector<int> rankCores(const protocol::TrialSpec& spec, unsigned rank);
+/// The number of this host's ranks, as launchers say; 1 if they do not, since the others may be elsewhere.
+unsigned localRanks();
 /// The NUMA nodes of a rank's memory ("memory_nodes" of its slots); empty if the system decides.
 std::vector<int> rankMemoryNodes(const protocol::TrialSpec& spec, unsigned rank);
 

@@ -2,7 +2,6 @@
 // the boot and the PID namespace in their names, because the number of a process says nothing in
 // another container or after a restart.
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
@@ -17,7 +16,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -87,11 +85,8 @@ std::vector<pid_t> children() {
     for (pid_t pid; pids >> pid;) found.push_back(pid);
     return found;
   }
-  std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
-  while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
-    const pid_t pid = std::atoi(entry->d_name);  // 0 if the entry is no process
-    if (pid > 0 && base::processOf(pid).parent == getpid()) found.push_back(pid);
-  }
+  for (const auto& [pid, parent] : base::parentsOfAll())
+    if (parent == getpid()) found.push_back(pid);
   return found;
 }
 

@@ -440,6 +440,15 @@ TEST_CASE("a rank that is alone has the cores and memory of all slots, unless on
   CHECK(serve::rankCores(spec, 0).empty());
 }
 
+TEST_CASE("a launcher's number of ranks on this host counts only if it is one") {
+  for (const auto& [text, count] : {std::pair("4", 4U), {"0", 1U}, {"-2", 1U}, {"4x", 1U}, {"", 1U}}) {
+    setenv("LOCAL_WORLD_SIZE", text, 1);
+    CHECK(serve::localRanks() == count);
+  }
+  unsetenv("LOCAL_WORLD_SIZE");
+  CHECK(serve::localRanks() == 1);
+}
+
 TEST_CASE("memory is bound to nodes and the system says so") {
   // Runs in a process of its own, because bindings stay.
   TestServer server([](const protocol::LaunchRequest&, int) {

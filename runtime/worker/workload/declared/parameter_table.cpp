@@ -7,10 +7,10 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FormatVariadic.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/find.h"
 
 namespace expc::workload {
 
@@ -54,8 +54,8 @@ size_t ParameterTable::readWord(llvm::StringRef name, llvm::ArrayRef<llvm::Strin
   const Value* given = declare(name, name.str().c_str(), words[otherwise]);
   if (!given) return otherwise;
   const auto text = given->getAsString();
-  const auto* found = text ? std::ranges::find(words, *text) : words.end();
-  if (found != words.end()) return static_cast<size_t>(found - words.begin());
+  const int found = text ? base::findNamed(words, *text) : -1;
+  if (found >= 0) return static_cast<size_t>(found);
   fail(name, *given, "one of " + llvm::join(words, ", "));
   return otherwise;
 }

@@ -7,17 +7,16 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
-#include <llvm/ADT/StringRef.h>
 #include <sys/sysinfo.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/worker/llama/random_weights.h"
+#include "runtime/worker/serve/child.h"
 #include "runtime/worker/workload/workload.h"
 
 namespace expc::workload::llm {
@@ -40,14 +39,6 @@ double hostMemory() {
   struct sysinfo info{};
   if (sysinfo(&info) != 0) return 1e30;
   return (static_cast<double>(info.totalram) + static_cast<double>(info.totalswap)) * info.mem_unit;
-}
-
-/// The number of this host's ranks, as launchers say; 1 if they do not, since the others may be elsewhere.
-unsigned localRanks() {
-  unsigned count = 1;
-  const char* text = std::getenv("LOCAL_WORLD_SIZE");
-  if (!text || llvm::StringRef(text).getAsInteger(10, count) || count == 0) return 1;
-  return count;
 }
 
 }  // namespace
@@ -111,7 +102,7 @@ std::string whyTooLarge(const llama::Config& config, const Parameters& parameter
 }
 
 void requireFit(const llama::Config& config, const Parameters& parameters, unsigned ranks) {
-  const std::string why = whyTooLarge(config, parameters, ranks, localRanks(), hostMemory());
+  const std::string why = whyTooLarge(config, parameters, ranks, serve::localRanks(), hostMemory());
   if (!why.empty()) throw TooLarge(why);
 }
 

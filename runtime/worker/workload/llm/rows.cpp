@@ -117,9 +117,11 @@ struct Source {
 };
 
 /// Opens and surveys rows. A collective.
+/// @param known the tokenizer, if it is open already
 llvm::Expected<Source> openSource(const text::TokenRowsOptions& options, bool packing, const Ranks& ranks,
-                                  std::vector<std::string>& notes) {
-  auto opened = text::TokenRows::open(options);
+                                  std::vector<std::string>& notes,
+                                  std::shared_ptr<const text::Tokenizer> known = nullptr) {
+  auto opened = text::TokenRows::open(options, std::move(known));
   if (!opened) return opened.takeError();
   const auto rows = std::make_shared<MadeRows>(std::move(*opened));
   std::vector<std::string> own = rows->source().notes();
@@ -256,8 +258,9 @@ std::string tokenizerPath(const Parameters& parameters, const std::string& root)
 
 llvm::Expected<Questions> openQuestions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
                                         const std::string& model_folder) {
-  text::TokenRowsOptions options = rowsOptions(parameters, root, vocabulary, model_folder, 0);
-  options.data = {.path = std::filesystem::path(root) / parameters.questions, .kind = parameters.kind, .choices = true};
+  const text::TokenRowsOptions options =
+      text::apartFrom(rowsOptions(parameters, root, vocabulary, model_folder, 0),
+                      std::filesystem::path(root) / parameters.questions, /*questions=*/true);
   std::vector<std::string> notes;  // those of the rows that are trained on
   auto tokenizer = text::openTokenizer(options, notes);
   if (!tokenizer) return tokenizer.takeError();
@@ -319,12 +322,13 @@ void noteCopies(const Source& train, const std::vector<int64_t>& trained, const 
     };
     return data::countAmong(digests(held_out, apart), digests(train, trained));
   };
-  if (const int64_t alike = copies(false); alike > 0)
+  const int64_t alike = copies(false), loosely = copies(true) - alike;
+  if (alike > 0)
     notes.push_back(
         fmt::format("{} of {} rows held out for evaluation are also training rows, so evaluation_loss there measures "
                     "memorisation",
                     alike, apart.size()));
-  if (const int64_t loosely = copies(true) - copies(false); loosely > 0)
+  if (loosely > 0)
     notes.push_back(
         fmt::format("{} of {} rows held out for evaluation differ from a training row only in case or white space",
                     loosely, apart.size()));
@@ -335,7 +339,7 @@ void noteCopies(const Source& train, const std::vector<int64_t>& trained, const 
 /// Opens, surveys, splits, and packs; each step's remarks go to the notes.
 llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string& root, int64_t vocabulary,
                                  const std::string& model_folder, uint64_t seed, bool hold_out, const Ranks& ranks) {
-  text::TokenRowsOptions options = rowsOptions(parameters, root, vocabulary, model_folder, seed);
+  const text::TokenRowsOptions options = rowsOptions(parameters, root, vocabulary, model_folder, seed);
   const bool made_up = options.data.path.empty();
   std::vector<std::string> notes;
   auto data = openSource(options, parameters.packing, ranks, notes);
@@ -346,10 +350,10 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
   // Rows of the data are evaluated, or all rows of other files.
   Source apart = *data;
   if (hold_out && !parameters.validation.path.empty()) {
-    options.data.path = std::filesystem::path(root) / parameters.validation.path;
-    options.parameter = "validation";
-    options.data.row_limit = 0;
-    if (auto error = openSource(options, /*packing=*/false, ranks, notes).moveInto(apart)) return error;
+    const auto others =
+        text::apartFrom(options, std::filesystem::path(root) / parameters.validation.path, /*questions=*/false);
+    const auto& tokenizer = data->rows->source().tokenizer();
+    if (auto error = openSource(others, /*packing=*/false, ranks, notes, tokenizer).moveInto(apart)) return error;
     parts->held_out.resize(apart.survey.learning.size());
     std::iota(parts->held_out.begin(), parts->held_out.end(), 0);
     notes.push_back(fmt::format("{} rows of {} are evaluated", parts->held_out.size(), apart.rows->source().origin()));
