@@ -6,3 +6,6 @@ set(ENV{OMP_WAIT_POLICY} PASSIVE)
 
 # Nor may they refuse each other the cores: tests of the leases have folders of their own.
 set(ENV{EXPC_DEVICE_LOCKS} none)
+
+# `python3` of trials is the distribution's, as on a bare system. The script of pyenv that stands before it takes longer than Python's own start.
+set(ENV{PATH} "/usr/bin:$ENV{PATH}")

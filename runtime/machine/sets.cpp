@@ -11,8 +11,8 @@
 #include <numeric>
 #include <set>
 
-#include "runtime/base/find.h"
 #include "runtime/base/entry.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 
 namespace expc::machine {

@@ -168,15 +168,9 @@ llvm::Expected<File> File::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, con
 
 std::string File::digest() const { return digestOf({llvm::arrayRefFromStringRef(buffer_->getBuffer())}); }
 
-<<<<<<< HEAD:runtime/data/model/safetensors.cpp
-const TensorInfo* File::find(llvm::StringRef name) const {
-  const auto found = index_.find(name);
-  return found == index_.end() ? nullptr : &tensors_[found->second];
-=======
 const TensorInfo* File::find(llvm::StringRef name) const {
   const size_t* found = base::entryOf(index_, name);
   return found ? &tensors_[*found] : nullptr;
->>>>>>> wt8-w:runtime/data/model/safetensors.cpp
 }
 
 llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std::vector<TensorInfo>& tensors) {

@@ -178,7 +178,9 @@ llvm::Error Folder::openFiles(const std::string& path) {
   return llvm::Error::success();
 }
 
-const safetensors::TensorInfo* Folder::find(const TensorSpec& spec) const { return tensors_.lookup(nameOf(spec, naming_)); }
+const safetensors::TensorInfo* Folder::find(const TensorSpec& spec) const {
+  return tensors_.lookup(nameOf(spec, naming_));
+}
 
 llvm::Error Folder::check(const std::string& path) const {
   // Collect all faults by kind before answering, so that a user can mend them at once.
