@@ -235,9 +235,9 @@ int verifyData(const DataOptions& options, const Console& console) {
 
 // ---- the command line
 
-void addMake(CLI::App& data, Asked& asked) {
-  auto [command, options] = addCommand(
-      data, asked, "make", "Draw a labelled set of colour images; equal arguments give equal images", makeData);
+void addMake(const Commands& to) {
+  auto [command, options] =
+      to.add("make", "Draw a labelled set of colour images; equal arguments give equal images", makeData);
   addOption(command, "kind", "KIND", options.kind, "What to draw: shapes")
       ->required()
       ->check(CLI::IsMember({"shapes"}));
@@ -253,9 +253,8 @@ void addMake(CLI::App& data, Asked& asked) {
   command.add_flag("--force", options.force, "Replace an existing folder that this command made");
 }
 
-void addPack(CLI::App& data, Asked& asked) {
-  auto [command, options] =
-      addCommand(data, asked, "pack", "Decode images into one file that loaders map into memory", packData);
+void addPack(const Commands& to) {
+  auto [command, options] = to.add("pack", "Decode images into one file that loaders map into memory", packData);
   addOption(command, "source", "SOURCE", options.source,
             "A folder with train/CLASS and test/CLASS, a folder of IDX files, or a packed file")
       ->required();
@@ -266,10 +265,10 @@ void addPack(CLI::App& data, Asked& asked) {
   command.add_flag("--force", options.force, "Replace an existing packed file");
 }
 
-void addPrepare(CLI::App& data, Asked& asked) {
+void addPrepare(const Commands& to) {
   auto [command, options] =
-      addCommand(data, asked, "prepare", "Convert downloads to the data folders that the studies name", prepareData,
-                 "Exit codes: 0 all data is there, 1 error, or data is missing, 2 usage.");
+      to.add("prepare", "Convert downloads to the data folders that the studies name", prepareData,
+             "Exit codes: 0 all data is there, 1 error, or data is missing, 2 usage.");
   addOption(command, "what", "WHAT", options.what, "What to prepare: reference (the data of the reference study)")
       ->required()
       ->check(CLI::IsMember({"reference"}));
@@ -280,19 +279,19 @@ void addPrepare(CLI::App& data, Asked& asked) {
 }
 
 /// Adds a command that reads a data set and changes nothing.
-void addLook(CLI::App& data, Asked& asked, const char* name, const char* help,
-             int (*run)(const DataOptions&, const Console&), const char* footer = nullptr) {
-  auto [command, options] = addCommand(data, asked, name, help, run, footer);
+void addLook(const Commands& to, const char* name, const char* help, int (*run)(const DataOptions&, const Console&),
+             const char* footer = nullptr) {
+  auto [command, options] = to.add(name, help, run, footer);
   addOption(command, "path", "PATH", options.path,
             "A packed file, a folder with train/CLASS and test/CLASS, or a folder of IDX files")
       ->required();
   addFormat(command, options.format);
 }
 
-void addInspect(CLI::App& data, Asked& asked) {
+void addInspect(const Commands& to) {
   auto [command, options] =
-      addCommand(data, asked, "inspect", "Describe the rows or images of a set or a study, and list their problems",
-                 inspectData, "Exit codes: 0 no error among the problems, 1 error, 2 usage, 130 interrupted.");
+      to.add("inspect", "Describe the rows or images of a set or a study, and list their problems", inspectData,
+             "Exit codes: 0 no error among the problems, 1 error, 2 usage, 130 interrupted.");
   addStudyOptions(command, options.study,
                   "A study (.exp), a file of rows (.json, .jsonl, .csv), or a set of images as for `data info`");
   addOption(command, "--template", "TEMPLATE", options.shape, "How rows are read (default: told by their columns)")
@@ -335,16 +334,17 @@ std::string classLines(const dataset::Info& info) {
   return text;
 }
 
-void addDataTools(CLI::App& app, Asked& asked) {
-  CLI::App& data = *app.add_subcommand("data", "Create, pack, inspect and verify data sets");
+void addDataTools(const Commands& all) {
+  CLI::App& data = *all.parent.add_subcommand("data", "Create, pack, inspect and verify data sets");
   data.require_subcommand(1);
   data.footer("Exit codes: 0 success, 1 error, 2 usage, 130 interrupted.");
-  addMake(data, asked);
-  addPrepare(data, asked);
-  addPack(data, asked);
-  addInspect(data, asked);
-  addLook(data, asked, "info", "Describe a data set: format, images, classes, sizes, digest", dataInfo);
-  addLook(data, asked, "verify", "Check every image of a data set; list those that cannot be decoded", verifyData,
+  const Commands to{data, all.asked};
+  addMake(to);
+  addPrepare(to);
+  addPack(to);
+  addInspect(to);
+  addLook(to, "info", "Describe a data set: format, images, classes, sizes, digest", dataInfo);
+  addLook(to, "verify", "Check every image of a data set; list those that cannot be decoded", verifyData,
           "Exit codes: 0 no damage, 1 error, or damaged images, 2 usage, 130 interrupted.");
 }
 

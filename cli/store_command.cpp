@@ -72,14 +72,14 @@ int exportStore(const StoreOptions& options, const Console& console) {
 
 }  // namespace
 
-void addStoreTools(CLI::App& app, Asked& asked) {
-  CLI::App& store = *app.add_subcommand("store", "Maintain a results folder: verify, compact, merge, export");
+void addStoreTools(const Commands& to) {
+  CLI::App& store = *to.parent.add_subcommand("store", "Maintain a results folder: verify, compact, merge, export");
   store.footer(kPlainExitCodes);
   store.require_subcommand(1);
   // The verbs differ in one argument, so they share one struct and one function that declares them.
   const auto add = [&](const char* name, const char* help, int (*run)(const StoreOptions&, const Console&),
                        const char* other, const char* other_help, const char* type) {
-    auto [command, options] = addCommand(store, asked, name, help, run);
+    auto [command, options] = Commands{store, to.asked}.add(name, help, run);
     if (other) command.add_option(other, options.other, other_help)->required()->type_name(type);
     command.add_option(other ? "--results" : "--results,folder", options.results, "Results folder")
         ->type_name("DIR")

@@ -67,9 +67,9 @@ int explain(const ExplainOptions& options, const Console& console) {
   return console.finish(text);
 }
 
-void addExplain(CLI::App& app, Asked& asked) {
+void addExplain(const Commands& to) {
   auto [command, options] =
-      addCommand(app, asked, "explain", "Explain an error or warning: cause, examples, fix", explain, kPlainExitCodes);
+      to.add("explain", "Explain an error or warning: cause, examples, fix", explain, kPlainExitCodes);
   addOption(command, "code", "CODE", options.code, "Code or name, such as E0203 or unknown-unit (default: list all)");
   command.add_flag("--list", options.list, "List every diagnostic");
 }
@@ -157,9 +157,9 @@ int doc(const DocOptions& options, const Console& console) {
   return console.finish(text);
 }
 
-void addDoc(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "doc", "Print what a module declares: workloads, parameters, metrics, enums", doc, kPlainExitCodes);
+void addDoc(const Commands& to) {
+  auto [command, options] =
+      to.add("doc", "Print what a module declares: workloads, parameters, metrics, enums", doc, kPlainExitCodes);
   addOption(command, "module", "MODULE|FILE", options.module,
             "A built-in module, such as std.image, or a file (.exp); default: list the built-in modules");
   addOption(command, "workload", "WORKLOAD", options.workload, "Only this workload of the module");
@@ -233,9 +233,8 @@ int newStudy(const NewOptions& options, const Console& console) {
                                            options.from ? "" : " --preset quick"));
 }
 
-void addNew(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "new", "Write a commented study to start from", newStudy, kPlainExitCodes);
+void addNew(const Commands& to) {
+  auto [command, options] = to.add("new", "Write a commented study to start from", newStudy, kPlainExitCodes);
   addOption(command, "name", "NAME", options.name, "Name of the study; the file is NAME.exp")->capture_default_str();
   addOption(command, "--workload", "WORKLOAD", options.workload,
             "What it runs: command (a program of your own), torch (a PyTorch script of your own, which is written "
@@ -250,10 +249,10 @@ void addNew(CLI::App& app, Asked& asked) {
 
 // ---- fmt, lsp
 
-void addFmt(CLI::App& app, Asked& asked) {
+void addFmt(const Commands& to) {
   auto [command, options] =
-      addCommand(app, asked, "fmt", "Format study files", format,
-                 "Exit codes: 0 success, 1 error, or with --check a file that would change, 2 usage.");
+      to.add("fmt", "Format study files", format,
+             "Exit codes: 0 success, 1 error, or with --check a file that would change, 2 usage.");
   addOption(command, "paths", "PATH", options.paths,
             "Files and folders, or - to format standard input to standard output")
       ->required();
@@ -279,21 +278,20 @@ std::vector<std::string> workloadsOf(const std::string& module) {
   return page ? page->workloads : std::vector<std::string>();
 }
 
-void addTools(CLI::App& app, Asked& asked) {
-  addExplain(app, asked);
-  addFmt(app, asked);
-  addDoc(app, asked);
-  addNew(app, asked);
-  addDataTools(app, asked);
-  addStoreTools(app, asked);
+void addTools(const Commands& to) {
+  addExplain(to);
+  addFmt(to);
+  addDoc(to);
+  addNew(to);
+  addDataTools(to);
+  addStoreTools(to);
 
   auto [completion, shell] =
-      addCommand(app, asked, "completion", "Print a shell completion script", printCompletionScript, kPlainExitCodes);
+      to.add("completion", "Print a shell completion script", printCompletionScript, kPlainExitCodes);
   addOption(completion, "shell", "SHELL", shell, "bash, zsh or fish")->required();
 
-  auto [server, stdio] =
-      addCommand(app, asked, "lsp", "Language server for editors (docs/editors.md)", lsp,
-                 "Exit codes: 0 after shutdown and exit, 1 if the client left without them, 2 usage.");
+  auto [server, stdio] = to.add("lsp", "Language server for editors (docs/editors.md)", lsp,
+                                "Exit codes: 0 after shutdown and exit, 1 if the client left without them, 2 usage.");
   server.add_flag("--stdio", stdio,
                   "Talk over standard input and output; always on, for clients that pass this option");
 }
