@@ -107,9 +107,9 @@ Object shapeJson(const data::Shape& shape) {
 Object infoJson(const std::string& path, const dataset::Info& info, const std::string& digest) {
   llvm::json::Array classes;
   for (const auto& entry : info.classes)
-    classes.push_back(Object{{"name", llvm::json::fixUTF8(entry.name)}, {"train", entry.train}, {"test", entry.test}});
+    classes.push_back(Object{{"name", base::jsonText(entry.name)}, {"train", entry.train}, {"test", entry.test}});
   Object out{{"schema", "expc.data/1"},
-             {"path", llvm::json::fixUTF8(path)},
+             {"path", base::jsonText(path)},
              {"kind", dataset::toString(info.kind)},
              {"train", info.train},
              {"test", info.test},
@@ -164,18 +164,18 @@ int packData(const PackOptions& options, const Console& console) {
   dataset::PackOptions how = options;
   if (!options.side.empty()) {
     const auto size = pixels(options.side, 1, data::kLargestSide);
-    if (!size) return console.usage(fmt::format("--size {}: expected 1px to {}px", options.side, data::kLargestSide));
+    if (!size) return console.usage("--size {}: expected 1px to {}px", options.side, data::kLargestSide);
     how.size = *size;
   }
   how.threads = base::allCores();
   if (const auto text = taken(options)) return console.error(*text);
   Work work("packing");
   auto place = dataset::recognise(options.source);
-  if (!place) return work.failed(place.takeError(), console);
+  if (!place) return work.failed(place, console);
   auto sets = data::open(*place);
-  if (!sets) return work.failed(sets.takeError(), console);
+  if (!sets) return work.failed(sets, console);
   auto packed = dataset::pack(*sets, options.to, how, work.tick());
-  if (!packed) return work.failed(packed.takeError(), console);
+  if (!packed) return work.failed(packed, console);
   for (const std::string& why : packed->left_out) console.message("skipped: " + why);
   const data::PackedHeader& header = packed->header;
   return console.finish(fmt::format(
@@ -190,13 +190,13 @@ int packData(const PackOptions& options, const Console& console) {
 int dataInfo(const DataOptions& options, const Console& console) {
   Work work("looking at");
   auto place = dataset::recognise(options.path);
-  if (!place) return work.failed(place.takeError(), console);
+  if (!place) return work.failed(place, console);
   auto info = dataset::inspect(*place, base::allCores(), work.tick());
-  if (!info) return work.failed(info.takeError(), console);
+  if (!info) return work.failed(info, console);
   // The digest reads every file once more, so the count stands at its end while the interrupt still works.
   const int64_t images = info->train + info->test;
   auto digest = engine::inputs::digestPath(options.path, [&] { return work.step(images, images); });
-  if (!digest) return work.failed(digest.takeError(), console);
+  if (!digest) return work.failed(digest, console);
   return console.finish(options.format == Format::Json ? objectText(infoJson(options.path, *info, *digest))
                                                        : infoText(options.path, *info, *digest));
 }
@@ -206,16 +206,16 @@ int dataInfo(const DataOptions& options, const Console& console) {
 int verifyData(const DataOptions& options, const Console& console) {
   Work work("verifying");
   auto place = dataset::recognise(options.path);
-  if (!place) return work.failed(place.takeError(), console);
+  if (!place) return work.failed(place, console);
   auto verified = dataset::verify(*place, base::allCores(), work.tick());
-  if (!verified) return work.failed(verified.takeError(), console);
+  if (!verified) return work.failed(verified, console);
   // Damaged images are a result, not an error of this command, so they go to standard output.
   const int code = verified->damaged.empty() ? kSuccess : kError;
   if (options.format == Format::Json) {
     llvm::json::Array damaged;
-    for (const std::string& why : verified->damaged) damaged.push_back(llvm::json::fixUTF8(why));
+    for (const std::string& why : verified->damaged) damaged.push_back(base::jsonText(why));
     return console.finish(objectText(Object{{"schema", "expc.data.verify/1"},
-                                            {"path", llvm::json::fixUTF8(options.path)},
+                                            {"path", base::jsonText(options.path)},
                                             {"images", verified->images},
                                             {"test", verified->test},
                                             {"also_trained", verified->also_trained},

@@ -59,9 +59,9 @@ int explain(const ExplainOptions& options, const Console& console) {
   } else {
     const std::optional<diag::Kind> kind = editor::find(*options.code);
     if (!kind)
-      return console.usage(fmt::format(
+      return console.usage(
           "unknown diagnostic '{}'; {}", *options.code,
-          diag::didYouMean(*options.code, editor::names(), "'expc explain' without a code lists all of them")));
+          diag::didYouMean(*options.code, editor::names(), "'expc explain' without a code lists all of them"));
     text = editor::renderMarkdown(editor::page(*kind), {console.textWidth(), console.colourOut()});
   }
   return console.finish(text);
@@ -120,8 +120,8 @@ std::optional<editor::ModulePage> pageNamed(const std::string& what, const Conso
   if (!stdlib::module(bare) && what.find('/') == std::string::npos && !what.ends_with(".exp")) {
     std::vector<std::string> names;
     for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
-    console.error(fmt::format("unknown module '{}'; {}", what,
-                              diag::didYouMean("std." + bare, names, "'expc doc' lists them, a file ends in .exp")));
+    console.error("unknown module '{}'; {}", what,
+                  diag::didYouMean("std." + bare, names, "'expc doc' lists them, a file ends in .exp"));
     return std::nullopt;
   }
   Compilation compilation;
@@ -130,7 +130,7 @@ std::optional<editor::ModulePage> pageNamed(const std::string& what, const Conso
   if (page)
     showDiagnostics(compilation, console);
   else
-    console.error(fmt::format("cannot read {}: {}", what, llvm::toString(page.takeError())));
+    console.error("cannot read {}: {}", what, llvm::toString(page.takeError()));
   return std::nullopt;
 }
 
@@ -146,8 +146,8 @@ int doc(const DocOptions& options, const Console& console) {
       const std::vector<std::string>& names = page->workloads;
       if (!llvm::is_contained(names, *options.workload)) {
         const std::string all = names.empty() ? "none" : llvm::join(names, ", ");
-        return console.error(fmt::format("{} has no workload '{}'; {}", page->title, *options.workload,
-                                         diag::didYouMean(*options.workload, names, fmt::format("it has {}", all))));
+        return console.error("{} has no workload '{}'; {}", page->title, *options.workload,
+                             diag::didYouMean(*options.workload, names, fmt::format("it has {}", all)));
       }
       editor::keepWorkload(*page, *options.workload);
     }
@@ -186,9 +186,9 @@ int newStudy(const NewOptions& options, const Console& console) {
   if (starter == std::end(kStarters)) {
     std::vector<std::string> names;
     for (const auto& [workload, file] : kStarters) names.emplace_back(workload);
-    return console.usage(fmt::format(
+    return console.usage(
         "unknown starter '{}'; {}", options.workload,
-        diag::didYouMean(options.workload, names, fmt::format("--workload takes {}", fmt::join(names, ", ")))));
+        diag::didYouMean(options.workload, names, fmt::format("--workload takes {}", fmt::join(names, ", "))));
   }
   std::filesystem::path path = options.name;
   if (path.extension() != ".exp") path += ".exp";
@@ -196,20 +196,19 @@ int newStudy(const NewOptions& options, const Console& console) {
   // The study is called like its file, so the file's name must be a name of the language.
   if (!parse::isName(name))
     return console.usage(
-        fmt::format("'{}' cannot name a study: a name has letters, digits and _, does not start with a digit, and is "
-                    "not a word of the language",
-                    name));
+        "'{}' cannot name a study: a name has letters, digits and _, does not start with a digit, and is "
+        "not a word of the language",
+        name);
   // Every starter declares the study `starter` on a line of its own.
   constexpr std::string_view kStudy = "\nstudy starter {";
   std::string text(*starterText(starter->second));
   if (options.from) {
     auto output = files::read(*options.from);
-    if (!output) return console.error(output.takeError());
+    if (!output) return console.error(output);
     auto made = starterFrom((*output)->getBuffer(), *options.from);
     if (!made)
-      return console.error(
-          fmt::format("{}: unknown format (known: {}); read other formats with `outputs csv(\"{}\")` or `json`",
-                      *options.from, readersText(), *options.from));
+      return console.error("{}: unknown format (known: {}); read other formats with `outputs csv(\"{}\")` or `json`",
+                           *options.from, readersText(), *options.from);
     text = std::move(*made);
   }
   text.replace(text.find(kStudy), kStudy.size(), "\nstudy " + name + " {");
@@ -222,11 +221,11 @@ int newStudy(const NewOptions& options, const Console& console) {
   for (auto& [file, content] : written) {
     check::replaceAll(content, "starter.py", name + ".py");
     if (!options.force && files::isThere(file))
-      return console.error(fmt::format("{} exists; choose another name, or replace it with --force", file));
+      return console.error("{} exists; choose another name, or replace it with --force", file);
   }
   for (const auto& [file, content] : written) {
     if (llvm::Error error = files::write(file, content))
-      return console.error(fmt::format("cannot write {}", llvm::toString(std::move(error))));
+      return console.error("cannot write {}", llvm::toString(std::move(error)));
     said += fmt::format("wrote {}\n", file);
   }
   return console.finish(said + fmt::format("  expc check {0}\n  expc plan {0}\n  expc run {0}{1}\n", shown,
