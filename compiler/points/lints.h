@@ -26,7 +26,7 @@ class Reported {
 
 /// The lints of one selected study: what they look at, and where they report.
 struct Lints {
-  const expand::Space& space;
+  const Space& space;
   const Survey& survey;
   /// The selection in messages, "preset quick"; "" for the whole study.
   std::string selection;
