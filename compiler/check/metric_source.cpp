@@ -46,10 +46,10 @@ struct Wanted {
 /// Refuses a way to read, with examples of all readers.
 diag::Refusal refuse(WorkloadScope& of, source::Range range, std::string_view why) {
   return of.emitter.build(range, MetricSourceShape, why)
-      .note({},
-            "write 'regex(\"step ([0-9.]+) ms\", unit = 1ms)', 'json(\"out.json\", \"/time\", unit = 1s)', "
-            "'csv(\"log.csv\", column = \"loss\")', 'size(\"out\")', 'stdout', or 'trial' for a value that the program "
-            "reports itself")
+      .note(
+          "write 'regex(\"step ([0-9.]+) ms\", unit = 1ms)', 'json(\"out.json\", \"/time\", unit = 1s)', "
+          "'csv(\"log.csv\", column = \"loss\")', 'size(\"out\")', 'stdout', or 'trial' for a value that the program "
+          "reports itself")
       .refuse();
 }
 
@@ -500,10 +500,10 @@ bool checkMetricSource(WorkloadScope& of, ModuleScope& scope, const ast::MetricD
     return of.context.problems() == before;
   }
   of.emitter.build(metric.range, MissingSource, metric.name)
-      .note({},
-            "write 'from regex(…)', 'from json(…)', 'from csv(…)' or 'from trial' after it, or 'outputs json(…)' for "
-            "all; without a source, expc measures only {0}",
-            plan::seenFromOutsideText())
+      .note(
+          "write 'from regex(…)', 'from json(…)', 'from csv(…)' or 'from trial' after it, or 'outputs json(…)' for "
+          "all; without a source, expc measures only {0}",
+          plan::seenFromOutsideText())
       .emit();
   return false;
 }

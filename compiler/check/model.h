@@ -534,6 +534,8 @@ struct Study {
 
   int findFactor(std::string_view wanted) const { return base::findNamed(factors, wanted); }
   int findMetric(std::string_view wanted) const { return base::findNamed(metrics, wanted); }
+  const Parameter& parameter(unsigned index) const { return workload->parameters[index]; }
+  int findParameter(std::string_view wanted) const { return workload->findParameter(wanted); }
   int findComparison(std::string_view wanted) const { return base::findNamed(comparisons, wanted); }
   const Change* findPreset(std::string_view wanted) const { return base::named(presets, wanted); }
   /// Returns the comparison that another comparison, an assertion or an `until` reads, by its index. Null: it reads a

@@ -45,16 +45,16 @@ void Context::mismatch(source::Range range, std::string_view what, const Type& e
   using Flavor = Dimension::Flavor;
   bool ratio_and_share = expected.dimension.flavor != Flavor::Plain && found.dimension.flavor != Flavor::Plain &&
                          expected.dimension != found.dimension;
-  if (ratio_and_share) builder.note({}, "'x' makes a Ratio (1.2x), '%' a Share (95%); they cannot be mixed");
+  if (ratio_and_share) builder.note("'x' makes a Ratio (1.2x), '%' a Share (95%); they cannot be mixed");
   // The unit of a share is percent, which `baseUnit` leaves out.
   const bool numbers = expected.kind == Type::Kind::Number && found.kind == Type::Kind::Number;
   if (numbers && found.dimension.isPlain() && !expected.dimension.isPlain()) {
     const std::string unit = expected.dimension.baseUnit();
-    builder.note({}, "write a unit after the number, as in '{}'", unit.empty() ? "95%" : "1" + unit);
+    builder.note("write a unit after the number, as in '{}'", unit.empty() ? "95%" : "1" + unit);
   }
   if (expected.kind == Type::Kind::Enum && found.kind == Type::Kind::String)
-    builder.note({}, "a level is a name without quotes");
-  if (expected.kind == Type::Kind::Bool) builder.note({}, "it is true or false");
+    builder.note("a level is a name without quotes");
+  if (expected.kind == Type::Kind::Bool) builder.note("it is true or false");
   builder.emit();
 }
 
@@ -318,7 +318,7 @@ FormulaPtr Context::extreme(const ast::CallExpr& call, const Site& at) {
 
 FormulaPtr Context::misplacedLookup(std::string_view name, source::Range range) {
   return error(emitter.build(range, MisplacedLookup, name)
-                   .note({}, "points and criteria must not depend on files of one machine; only estimates may")
+                   .note("points and criteria must not depend on files of one machine; only estimates may")
                    .refuse());
 }
 
