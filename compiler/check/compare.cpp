@@ -254,7 +254,7 @@ struct Comparisons {
     const auto published = weightOf(context, expr);
     comparison.weight = published ? *published : context.context.build(expr, context.place());
     if (!comparison.weight || comparison.weight->type.isError()) return false;
-    if (comparison.weight->type.kind != Type::Kind::Number)
+    if (!comparison.weight->type.isNumber())
       return emitter.refuse(expr.range, errors::TypeMismatch, "a weight", "a number", comparison.weight->type.name());
     return readsThere(*comparison.weight, comparison);
   }
@@ -329,7 +329,7 @@ struct Comparisons {
     const ast::Identifier* word = wordOf(*declaration.against);
     const Type& type = study.parameter(factor.parameters[0]).type;
     // An enum may have a level called `previous`, which wins.
-    bool is_level = type.kind == Type::Kind::Enum && type.enumeration->find("previous") >= 0;
+    bool is_level = type.isEnum() && type.enumeration->find("previous") >= 0;
     if (word && word->name == "previous" && !is_level) {
       comparison.previous = true;
       return true;
@@ -488,7 +488,7 @@ struct Comparisons {
 diag::Refusal goneFactor(StudyScope& context, const Comparison& comparison, unsigned factor, source::Range range) {
   const Comparison* at = &comparison;
   while (!llvm::is_contained(at->aggregated, factor)) at = &context.study.comparisons[*at->inner];
-  if (at->function == Function::OfProcess) {
+  if (at->ofProcess()) {
     const Metric& metric = context.study.metrics[at->metric];
     const std::string file = metric.source ? metric.source->file : "";
     return context.emitter.build(range, OfProcess, comparison.name, context.study.factors[factor].name)

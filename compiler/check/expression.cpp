@@ -200,7 +200,7 @@ FormulaPtr Context::name(const ast::NameExpr& name, const Site& at) {
     ++*at.place.feasible;
     return constantOf(Value::boolean(true), Type::boolean(), at.range);
   }
-  if (at.expected && at.expected->kind == Type::Kind::Enum) return level(word, *at.expected->enumeration);
+  if (at.expected && at.expected->isEnum()) return level(word, *at.expected->enumeration);
   if (at.place.metrics)
     if (FormulaPtr read = metric(word, at.place, false)) return movedTo(std::move(read), at.range);
   if (int index = findParameter(at.place, word.name); index >= 0) {
@@ -360,7 +360,7 @@ FormulaPtr Context::level(const ast::Identifier& word, const EnumType& type) {
 FormulaPtr Context::variant(const ast::CallExpr& call, const Site& at) {
   // A call is a level with a payload if an enum is expected, or else a function. `choose`, `max` and `min` may
   // yield an enum too, so they are tried first, unless the enum has a level of that name.
-  const bool wants_level = at.expected && at.expected->kind == Type::Kind::Enum;
+  const bool wants_level = at.expected && at.expected->isEnum();
   const std::string& callee = call.callee.parts[0].name;
   const bool bare = call.callee.parts.size() == 1;
   if (at.place.metrics && bare && !wants_level)

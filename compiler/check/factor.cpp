@@ -171,18 +171,17 @@ struct FactorChecker {
     if (!factor.lockstep() && type.kind == Type::Kind::Bool) {
       add(Value::boolean(false));
       add(Value::boolean(true));
-    } else if (!factor.lockstep() && type.kind == Type::Kind::Enum &&
-               std::ranges::all_of(type.enumeration->levels, &noFields)) {
+    } else if (!factor.lockstep() && type.isEnum() && std::ranges::all_of(type.enumeration->levels, &noFields)) {
       for (unsigned at = 0; at < type.enumeration->levels.size(); ++at) add(Value::level(*type.enumeration, at));
     } else {
       const bool text = type.kind == Type::Kind::String || type.kind == Type::Kind::Path;
       return context.emitter.build(declaration.name.range, NoLevels, factor.name)
           .note("list them, as in 'factor {} in {{ {} }}'; an enum or a bool has all of its levels without a list",
                 factor.name,
-                factor.lockstep()                 ? "(…, …), (…, …)"
-                : text                            ? "\"a\", \"b\""
-                : type.kind == Type::Kind::Number ? "1, 2, 4"
-                                                  : "…")
+                factor.lockstep() ? "(…, …), (…, …)"
+                : text            ? "\"a\", \"b\""
+                : type.isNumber() ? "1, 2, 4"
+                                  : "…")
           .refuse();
     }
     return all;

@@ -419,7 +419,7 @@ std::optional<plan::CommandMetric> checkInside(WorkloadScope& of, const ast::Par
   const std::vector<Parameter>& parameters = of.workload.parameters;
   const Parameter& parameter = parameters[of.workload.findParameter(name)];
   const Type& type = parameter.type;
-  const bool number = type.kind == Type::Kind::Number;
+  const bool number = type.isNumber();
   const auto bad = [&](std::string_view why) {
     errors::badInside(of.emitter, declaration.name.range, name, why);
     return std::nullopt;
@@ -429,9 +429,8 @@ std::optional<plan::CommandMetric> checkInside(WorkloadScope& of, const ast::Par
   if (name == "gpus" || name == "nodes" || name == "numa") return bad("decides on which devices a process runs");
   if (declaration.value) return bad("has a default, but a study lists its levels");
   if (parameter.when) return bad("has a 'when', but every process goes through its levels");
-  const bool levels =
-      type.kind == Type::Kind::Enum &&
-      std::ranges::all_of(type.enumeration->levels, [](const auto& level) { return level.fields.empty(); });
+  const bool levels = type.isEnum() && std::ranges::all_of(type.enumeration->levels,
+                                                           [](const auto& level) { return level.fields.empty(); });
   if (!number && !levels && type.kind != Type::Kind::String && type.kind != Type::Kind::Bool)
     return bad("must be a number, a text, a bool or an enum without fields");
   for (const Parameter& other : parameters)

@@ -273,6 +273,7 @@ struct Comparison {
   source::Range range;
 
   bool aggregates() const { return function >= Function::Geomean; }
+  bool ofProcess() const { return function == Function::OfProcess; }
   bool lacks(unsigned factor) const { return std::ranges::binary_search(gone, factor); }
 };
 

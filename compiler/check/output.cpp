@@ -182,7 +182,7 @@ void checkMeasures(StudyContext& context) {
     }
   // Whatever comparisons, tables and plots read is measured without being listed.
   for (const Comparison& comparison : study.comparisons) {
-    if (comparison.function == Comparison::Function::OfProcess) continue;  // whoever reads it says so
+    if (comparison.ofProcess()) continue;  // whoever reads it says so
     base::addOnce(study.measured, comparison.metric);
     if (comparison.weight_metric) base::addOnce(study.measured, *comparison.weight_metric);
   }

@@ -151,7 +151,7 @@ struct ReferenceReader {
     auto builder =
         context.emitter.build(declared.value->range, errors::UnitMismatch, fmt::format("'{}'", declared.name.name),
                               column.type.name(), "its column", type.name());
-    const std::string unit = column.type.kind == Type::Kind::Number ? column.type.dimension.baseUnit() : "";
+    const std::string unit = column.type.isNumber() ? column.type.dimension.baseUnit() : "";
     if (!unit.empty()) builder.note("the cells are plain numbers: write their unit, as in 'column(…) * 1{}'", unit);
     return builder.refuse();
   }
@@ -207,8 +207,8 @@ struct ReferenceReader {
     const std::string cell = wanted.column < cells.size() ? cells[wanted.column] : "";
     if (cell.empty()) return true;
     if (!(value = parse(cell, type)))
-      refuseFile(fmt::format("has '{}' in line {}, which is not a {}", cell, line,
-                             type.kind == Type::Kind::Number ? "number" : type.name()));
+      refuseFile(
+          fmt::format("has '{}' in line {}, which is not a {}", cell, line, type.isNumber() ? "number" : type.name()));
     return value.has_value();
   }
 
@@ -318,7 +318,7 @@ FormulaPtr Context::column(const ast::CallExpr& call, const Site& at) {
     return error(emitter.refuse(at.range, errors::WrongArguments, "column", "the name of one column",
                                 argument ? written(argument->range) : "none"));
   // Cells are plain numbers unless another type is wanted: strings, levels and bools have no arithmetic.
-  const bool number = !at.expected || at.expected->isError() || at.expected->kind == Type::Kind::Number;
+  const bool number = !at.expected || at.expected->isError() || at.expected->isNumber();
   const Type type = number ? Type::number() : *at.expected;
   if (word) return cell(word->name, argument->range, false, at.place, type);
   return cell(text->value, parse::writtenRange(sources, argument->range, 0, text->value.size()), true, at.place, type);

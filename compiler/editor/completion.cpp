@@ -197,10 +197,8 @@ class Completion : Places {
     const bool negated = kindAt(sign) == Token::In && kindAt(sign - 1) == Token::Not;
     const check::Type type = typeOf(nameBefore(negated ? sign - 1 : sign));
     if (members) return values(type);
-    if (type.kind == check::Type::Kind::Enum && kindAt(sign) == Token::In)
-      return propose("{ … }", kSnippet, "a set", "", "{ $0 }");
-    if (type.kind == check::Type::Kind::Enum && kindAt(sign) >= Token::Equal && kindAt(sign) <= Token::Greater)
-      return values(type);
+    if (type.isEnum() && kindAt(sign) == Token::In) return propose("{ … }", kSnippet, "a set", "", "{ $0 }");
+    if (type.isEnum() && kindAt(sign) >= Token::Equal && kindAt(sign) <= Token::Greater) return values(type);
     if (with_metrics) metrics(false);
     parameters();
     lets();

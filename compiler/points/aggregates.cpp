@@ -117,13 +117,4 @@ plan::TermPtr Compared::aggregateTerm(llvm::function_ref<plan::TermPtr(Levels)> 
   return termOf(std::move(term));
 }
 
-void forEachTreated(const Space& space, const check::Comparison* comparison, Levels point,
-                    llvm::function_ref<void(Levels)> visit) {
-  if (!comparison || comparison->function == check::Comparison::Function::OfProcess) return visit(point);
-  const check::Comparison* inner = space.study().comparison(comparison->inner);
-  if (!comparison->aggregates()) return forEachTreated(space, inner, point, visit);
-  for (const std::vector<unsigned>& part : Compared{space, *comparison, point}.parts().points)
-    forEachTreated(space, inner, part, visit);
-}
-
 }  // namespace expc::points

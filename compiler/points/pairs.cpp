@@ -199,16 +199,16 @@ Partner Compared::value() const {
 }
 
 void forEachRead(const Space& space, const check::Comparison* comparison, Levels point,
-                 llvm::function_ref<void(Levels)> visit) {
-  if (!comparison || comparison->function == check::Comparison::Function::OfProcess) return visit(point);
+                 llvm::function_ref<void(Levels)> visit, bool treated) {
+  if (!comparison || comparison->ofProcess()) return visit(point);
+  const Compared compared{space, *comparison, point};
   const check::Comparison* inner = space.study().comparison(comparison->inner);
   if (comparison->aggregates()) {
-    for (const std::vector<unsigned>& part : Compared{space, *comparison, point}.parts().points)
-      forEachRead(space, inner, part, visit);
+    for (const std::vector<unsigned>& part : compared.parts().points) forEachRead(space, inner, part, visit, treated);
     return;
   }
-  forEachRead(space, inner, point, visit);
-  forEachRead(space, inner, Compared{space, *comparison, point}.partner().point, visit);
+  forEachRead(space, inner, point, visit, treated);
+  if (!treated) forEachRead(space, inner, compared.partner().point, visit);
 }
 
 plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
@@ -238,7 +238,7 @@ plan::TermPtr Compared::term(llvm::function_ref<std::string(Levels)> name) const
     return comparison.inner ? Compared{space, study.comparisons[*comparison.inner], at}.term(name)
                             : termOf(plan::MetricTerm{metric.name, name(at)});
   };
-  if (comparison.function == Function::OfProcess) return value(point);
+  if (comparison.ofProcess()) return value(point);
   if (comparison.aggregates()) return aggregateTerm(value, name);
   const std::vector<unsigned> partner = this->partner().point;
   plan::TermPtr treated = value(point), baseline = value(partner);

@@ -84,24 +84,21 @@ struct Compared {
 
   /// The parts of the aggregate's group.
   Parts parts() const;
-  /// The weight of a part, which the point is, if it is a number; nothing if the formula has no value there.
+  /// The weight of the point as a part; nothing if the formula has no number there.
   std::optional<double> weight() const;
 
-  // Parts of these; of an aggregate, `partValue` gives the terms of its parts.
+  // Steps of these; `part_value` gives the terms of an aggregate's parts.
   Partner partnerAt(unsigned level) const;
   Partner aggregated() const;
   plan::TermPtr aggregateTerm(llvm::function_ref<plan::TermPtr(Levels)> part_value,
                               llvm::function_ref<std::string(Levels)> name) const;
 };
 
-/// Calls `visit` for every point that the comparison's value at `point` reads; a point may come twice. The value must
-/// exist (Compared::value). Without a comparison visits `point` alone.
+/// Calls `visit` for every point that the comparison's value at `point` reads; a point may come twice. `treated`: only
+/// for the treated ones, one for each part of an aggregate, else `point` alone. The value must exist (Compared::value).
+/// Without a comparison visits `point` alone.
 void forEachRead(const Space& space, const check::Comparison* comparison, Levels point,
-                 llvm::function_ref<void(Levels)> visit);
-
-/// Calls `visit` for the treated ones of these points: one for each part of an aggregate, else `point` alone.
-void forEachTreated(const Space& space, const check::Comparison* comparison, Levels point,
-                    llvm::function_ref<void(Levels)> visit);
+                 llvm::function_ref<void(Levels)> visit, bool treated = false);
 
 /// A metric as a plan describes it; a derived one with its formula as a term.
 plan::Metric toPlan(const check::Study& study, const check::Metric& metric);

@@ -112,7 +112,7 @@ Array argumentsJson(const std::vector<check::CommandArgument>& written) {
 void collectPaths(const check::Value& value, const check::Type& type, std::vector<std::string>& paths) {
   if (type.kind == check::Type::Kind::Path) {
     base::addOnce(paths, std::get<std::string>(value.node));
-  } else if (type.kind == check::Type::Kind::Enum) {
+  } else if (type.isEnum()) {
     const check::EnumValue& level = std::get<check::EnumValue>(value.node);
     // Paths may lie inside a level's payload or a composite value.
     for (size_t i = 0; i < level.payload.size(); ++i)

@@ -266,10 +266,11 @@ struct Surveyor {
     const check::Criterion& criterion = *space.selected().criteria[index];
     Survey::OfAssertion& of = survey.criteria[index].assertions[assertion];
     const check::Comparison* comparison = questions[index][assertion].comparison;
-    forEachTreated(space, comparison, point, [&](Levels part) {
+    const auto take = [&](Levels part) {
       mark(of, part, answer != Dropped);
       if (answer == Cell) of.seen.add(part);
-    });
+    };
+    forEachRead(space, comparison, point, take, true);
     if (answer != Dropped) of.reading.add(point);
     if (answer == Unpublished && ++of.unpublished == 1) of.example.assign(point.begin(), point.end());
     of.unfit += answer == Unfit;
