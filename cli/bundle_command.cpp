@@ -185,8 +185,7 @@ class Making {
       std::set<std::string> unsought;
       if (auto error = hidden_->search(scratch_.path(), unsought)) return error;
       if (!unsought.empty())
-        console_.message(
-            fmt::format("hidden in records only, because every bundle uses the word: {}", llvm::join(unsought, ", ")));
+        console_.message("hidden in records only, because every bundle uses the word: {}", llvm::join(unsought, ", "));
     }
     return bundle::pack(scratch_.path(), target);
   }
@@ -350,7 +349,7 @@ int make(const BundleOptions& options, const Console& console) {
   // The ending is how `expc bundle` tells an archive to verify from a study to pack.
   const std::string target = options.to.empty() ? plan.study + std::string(kSuffix) : options.to;
   if (!target.ends_with(kArchive))
-    return console.usage(fmt::format("--to needs a name that ends in {0}, such as {1}{0}", kArchive, target));
+    return console.usage("--to needs a name that ends in {0}, such as {1}{0}", kArchive, target);
   Making making(options, plan, console);
   if (auto error = making.make(target)) return console.error(std::move(error));
   std::string text = fmt::format("{}: {}\n", target, making.contents());
@@ -432,7 +431,7 @@ int look(const BundleOptions& options, const Console& console) {
   std::error_code failed;
   const fs::path target = options.to.empty() ? fs::path() : fs::absolute(options.to).lexically_normal();
   if (!options.to.empty() && fs::exists(target, failed) && !fs::is_empty(target, failed))
-    return console.error(fmt::format("{} exists and is not empty; name a new folder", options.to));
+    return console.error("{} exists and is not empty; name a new folder", options.to);
   // The work folder is made on the target's disk, so that the final rename is atomic. The target's own folders are
   // created only once every check has passed.
   const fs::path above = target.has_filename() ? target.parent_path() : target.parent_path().parent_path();
@@ -440,18 +439,17 @@ int look(const BundleOptions& options, const Console& console) {
   while (!beside.empty() && !fs::exists(beside, failed)) beside = beside.parent_path();
   const files::TemporaryFolder scratch(beside.string());
   if (scratch.path().empty())
-    return console.error(fmt::format("cannot make a folder in {}: name another with --to DIR", beside.string()));
+    return console.error("cannot make a folder in {}: name another with --to DIR", beside.string());
   const std::string folder = scratch.path() + "/bundle";
   fs::create_directory(folder, failed);
   llvm::Error unreadable = bundle::unpack(options.study.file, folder);
   auto verdicts = unreadable ? llvm::Expected<std::string>(std::move(unreadable)) : verify(folder);
   if (!verdicts)
-    return console.error(
-        fmt::format("verification failed: {}: {}", options.study.file, llvm::toString(verdicts.takeError())));
+    return console.error("verification failed: {}: {}", options.study.file, llvm::toString(verdicts.takeError()));
   if (options.to.empty()) return console.finish(*verdicts + "\n");
   fs::create_directories(above, failed);
   if (!failed) fs::rename(folder, target, failed);
-  if (failed) return console.error(fmt::format("cannot make {}: {}", options.to, failed.message()));
+  if (failed) return console.error("cannot make {}: {}", options.to, failed.message());
   return console.finish(fmt::format("{}\nunpacked into {}\n", *verdicts, options.to));
 }
 

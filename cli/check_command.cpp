@@ -152,8 +152,7 @@ int check(const CheckOptions& options, const Console& console) {
     const bool any = !compilation.diagnostics.diagnostics.empty();
     showDiagnostics(compilation, console);
     // Without a word a reader could not tell success from a command that did nothing.
-    if (!any && code == kSuccess && !options.fix)
-      console.message(fmt::format("{}: no mistakes found", options.study.file));
+    if (!any && code == kSuccess && !options.fix) console.message("{}: no mistakes found", options.study.file);
     return code;
   }
   return console.printRaw(llvm::formatv("{0:2}\n", document(compilation, options.format)).str()) ? code : kError;

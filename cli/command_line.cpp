@@ -146,8 +146,8 @@ void addReporting(CLI::App& command, ReportOptions& options) {
 }
 
 /// `expc report`
-void addReport(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(app, asked, "report", "Print verdicts and a report of stored results", report);
+void addReport(const Commands& to) {
+  auto [command, options] = to.add("report", "Print verdicts and a report of stored results", report);
   addReporting(command, options);
   using enum Format;
   addFormat(command, options.format, {Text, Json, Svg, Png, Pdf},
@@ -163,10 +163,9 @@ void addReport(CLI::App& app, Asked& asked) {
 }
 
 /// `expc bundle`
-void addBundle(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "bundle", "Pack a study and its evidence into one archive; verify or unpack one", bundle,
-                 "Exit codes: 0 success, 1 error, or verification failed, 2 usage.");
+void addBundle(const Commands& to) {
+  auto [command, options] = to.add("bundle", "Pack a study and its evidence into one archive; verify or unpack one",
+                                   bundle, "Exit codes: 0 success, 1 error, or verification failed, 2 usage.");
   addMeasured(command, options, false, "Study file (.exp), or a bundle (.bundle.tar.zst)");
   addOption(command, "--to", "PATH", options.to,
             "Archive to write (default STUDY.bundle.tar.zst); for a bundle, the folder to unpack it into");
@@ -176,9 +175,8 @@ void addBundle(CLI::App& app, Asked& asked) {
 }
 
 /// `expc check`
-void addCheck(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "check", "Check a study for mistakes; measures nothing", check, kPlainExitCodes);
+void addCheck(const Commands& to) {
+  auto [command, options] = to.add("check", "Check a study for mistakes; measures nothing", check, kPlainExitCodes);
   addStudyOptions(command, options.study, "Study file (.exp)");
   addSystem(command, options.study, "none, nothing is checked against a machine");
   addFormat(command, options.format, {Format::Text, Format::Json, Format::Sarif},
@@ -188,9 +186,9 @@ void addCheck(CLI::App& app, Asked& asked) {
 }
 
 /// `expc plan`
-void addPlan(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "plan", "Show what a run would measure, how long, and what it can detect", plan, kPlainExitCodes);
+void addPlan(const Commands& to) {
+  auto [command, options] =
+      to.add("plan", "Show what a run would measure, how long, and what it can detect", plan, kPlainExitCodes);
   addStudyOptions(command, options.study, "Study file (.exp)");
   addJobs(command, options.study);
   addFormat(command, options.format, {Format::Text, Format::Json, Format::JsonLines},
@@ -220,12 +218,12 @@ void addPlan(CLI::App& app, Asked& asked) {
 }
 
 /// Adds the commands on detached and submitted runs.
-void addJobs(CLI::App& app, Asked& asked) {
+void addJobs(const Commands& to) {
   for (const auto& [name, help, run, codes] :
        {std::tuple{"status", "Show the state of detached and submitted runs", &status, kPlainExitCodes},
         {"attach", "Follow a detached or submitted run; exit with its code", &attach, nullptr},
         {"cancel", "Stop a detached or submitted run (its results are kept)", &cancel, kPlainExitCodes}}) {
-    auto [command, options] = addCommand<JobOptions>(app, asked, name, help, run, codes);
+    auto [command, options] = to.add(name, help, run, codes);
     addResults(command, options.results);
     addOption(command, "job", "JOB", options.job, "Job name from expc status (default: newest; for cancel: all)");
   }
@@ -292,9 +290,8 @@ void group(CLI::App& command) {
 }
 
 /// `expc run`. `words` are those of the whole command line, for a job that repeats them.
-void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
-  auto [command, options] =
-      addCommand(app, asked, "run", "Measure what is missing, then print verdicts and a report", run);
+void addRun(const Commands& to, std::vector<std::string> words) {
+  auto [command, options] = to.add("run", "Measure what is missing, then print verdicts and a report", run);
   addReporting(command, options);
   addFormat(command, options.format);
   options.words = std::move(words);
@@ -340,9 +337,8 @@ void addRun(CLI::App& app, Asked& asked, std::vector<std::string> words) {
 }
 
 /// `expc bench`. It takes few options of `run`: a study with more wishes is changed in its file and run with `run`.
-void addBench(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "bench", "Compare the speed of commands (writes a study and runs it)", bench);
+void addBench(const Commands& to) {
+  auto [command, options] = to.add("bench", "Compare the speed of commands (writes a study and runs it)", bench);
   addOption(command, "commands", "COMMAND", options.commands,
             "Commands as for a shell, each quoted: 'gzip -6 f' 'zstd -3 f'")
       ->required();
@@ -364,9 +360,9 @@ void addBench(CLI::App& app, Asked& asked) {
 }
 
 /// `expc export`
-void addExport(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(app, asked, "export", "Export results as CSV, Parquet, JSON, JUnit or Markdown",
-                                       exportResults, kPlainExitCodes);
+void addExport(const Commands& to) {
+  auto [command, options] =
+      to.add("export", "Export results as CSV, Parquet, JSON, JUnit or Markdown", exportResults, kPlainExitCodes);
   options.format = Format::Csv;
   addMeasured(command, options, true);
   using enum Format;
@@ -385,10 +381,10 @@ void addExport(CLI::App& app, Asked& asked) {
 }
 
 /// `expc compare`
-void addCompare(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "compare",
-      "Compare result sets: changed metrics, conclusions that no longer hold, trends over sessions", compare);
+void addCompare(const Commands& to) {
+  auto [command, options] =
+      to.add("compare", "Compare result sets: changed metrics, conclusions that no longer hold, trends over sessions",
+             compare);
   command.footer(
       "A side is DIR or DIR,NAME=VALUE,… with host, run, build, program, since and before (days, 2026-11-23).\n"
       "Exit codes: 0 nothing got worse, or every conclusion holds, 1 error, 2 usage, 3 a metric got worse by more than "
@@ -419,18 +415,17 @@ void addCompare(CLI::App& app, Asked& asked) {
 }
 
 /// `expc extract`
-void addExtract(CLI::App& app, Asked& asked) {
+void addExtract(const Commands& to) {
   auto [command, options] =
-      addCommand(app, asked, "extract", "Re-read metrics from stored output after changing how the study reads them",
-                 extract, kPlainExitCodes);
+      to.add("extract", "Re-read metrics from stored output after changing how the study reads them", extract,
+             kPlainExitCodes);
   addMeasured(command, options, false);
 }
 
 /// `expc rehearse`. Its `--null-gpus` replaces a system's cards, so it is declared here with a help of its own.
-void addRehearse(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "rehearse",
-                 "Try a few steps of every point on simulated GPUs: does it start, does it fit in memory", rehearse);
+void addRehearse(const Commands& to) {
+  auto [command, options] = to.add(
+      "rehearse", "Try a few steps of every point on simulated GPUs: does it start, does it fit in memory", rehearse);
   command.footer(
       "Exit codes: 0 every point runs, or does not fit as estimated, 1 error, 2 usage, 3 a point fails or unexpectedly "
       "does not fit, 5 nothing can be rehearsed, 130 interrupted.");
@@ -451,10 +446,9 @@ void addRehearse(CLI::App& app, Asked& asked) {
 }
 
 /// `expc null`. CLI11 would take apart the words behind `--`, so they are passed by themselves.
-void addNull(CLI::App& app, Asked& asked, const std::vector<std::string>& command_words) {
+void addNull(const Commands& to, const std::vector<std::string>& command_words) {
   auto [command, options] =
-      addCommand(app, asked, "null",
-                 "Run any program on simulated GPUs, and show its memory, copies, collectives and waits", null);
+      to.add("null", "Run any program on simulated GPUs, and show its memory, copies, collectives and waits", null);
   command.footer(
       "The command stands behind --: expc null 4x80GiB -- torchrun --nproc-per-node 4 train.py\n"
       "Exit codes: the command's, 128+N if signal N ended it, 2 usage, 125 no such GPUs or libraries, 126 the command "
@@ -469,10 +463,10 @@ void addNull(CLI::App& app, Asked& asked, const std::vector<std::string>& comman
 }
 
 /// `expc diagnose`
-void addDiagnose(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "diagnose", "Simulate the study: how likely each criterion is to pass, fail or stay undecided",
-      diagnose, kPlainExitCodes);
+void addDiagnose(const Commands& to) {
+  auto [command, options] =
+      to.add("diagnose", "Simulate the study: how likely each criterion is to pass, fail or stay undecided", diagnose,
+             kPlainExitCodes);
   addStudyOptions(command, options.study, kStudyOrPlan);
   addSystem(command, options.study, "local");
   addMachine(command, options.machine);
@@ -495,10 +489,9 @@ void addDiagnose(CLI::App& app, Asked& asked) {
 }
 
 /// `expc doctor`
-void addDoctor(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "doctor", "Check this machine for sources of noise, and suggest fixes", doctor,
-                 "Exit codes: 0 no problem found, 1 error, or a problem found, 2 usage.");
+void addDoctor(const Commands& to) {
+  auto [command, options] = to.add("doctor", "Check this machine for sources of noise, and suggest fixes", doctor,
+                                   "Exit codes: 0 no problem found, 1 error, or a problem found, 2 usage.");
   addMachine(command, options.machine);
   addResults(command, options.results);
   addFormat(command, options.format);
@@ -562,28 +555,19 @@ std::string unknownOption(const CLI::App& app, const std::vector<std::string>& w
 /// Returns what `bench` has in place of an option of hyperfine; "" if the command line has none.
 std::string hyperfinesOption(const std::vector<std::string>& words) {
   if (!llvm::is_contained(words, "bench")) return "";
-  static constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
-      {"-i", "an `exit` in the study that bench writes"},
-      {"--ignore-failure", "an `exit` in the study that bench writes"},
-      {"-N", "nothing: a shell is started only for commands that need one"},
-      {"-S", "nothing: a shell is started only for commands that need one"},
-      {"--shell", "nothing: a shell is started only for commands that need one"},
-      {"-s", "--prepare"},
-      {"--setup", "--prepare"},
-      {"-L", "-P NAME=VALUE,..."},
-      {"--parameter-list", "-P NAME=VALUE,..."},
-      {"--parameter-scan", "-P NAME=VALUE,..."},
-      {"-m", "-r"},
-      {"-M", "-r"},
-      {"--min-runs", "-r"},
-      {"--max-runs", "-r"},
+  static constexpr std::pair<llvm::StringLiteral, std::string_view> kOptions[] = {
+      {"-i --ignore-failure", "an `exit` in the study that bench writes"},
+      {"-N -S --shell", "nothing: a shell is started only for commands that need one"},
+      {"-s --setup", "--prepare"},
+      {"-L --parameter-list --parameter-scan", "-P NAME=VALUE,..."},
+      {"-m -M --min-runs --max-runs", "-r"},
       {"--export-json", "expc report bench.exp --format json"},
       {"--export-csv", "expc export bench.exp"},
       {"--export-markdown", "expc export bench.exp --format markdown"}};
   for (const std::string& word : words)
     for (const auto& [theirs, ours] : kOptions)
-      if (word.substr(0, word.find('=')) == theirs)
-        return fmt::format("bench has no {}; in its place: {}", theirs, ours);
+      for (const llvm::StringRef one : llvm::split(theirs, ' '))
+        if (one == word.substr(0, word.find('='))) return fmt::format("bench has no {}; in its place: {}", one, ours);
   return "";
 }
 
@@ -593,6 +577,18 @@ std::string withoutDashes(const std::vector<std::string>& words) {
   const std::vector<std::string> command(words.begin() + 2, words.end());
   return fmt::format("null: the command stands behind --: expc null {} -- {}", words[1],
                      base::joined(base::textsOf(command, base::shellWord), " "));
+}
+
+/// Returns the mistake in a command line that CLI11 refused, where our words say more than CLI11's; else "". `behind`:
+/// the words behind `--`.
+std::string mistakeIn(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words,
+                      const std::vector<std::string>& behind) {
+  if (error.get_exit_code() == 0) return "";  // it asks for help or the version
+  const bool extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  for (const std::string& why : {unknownCommand(app, words), hyperfinesOption(words),
+                                 behind.empty() ? withoutDashes(words) : "", extra ? unknownOption(app, words) : ""})
+    if (!why.empty()) return why;
+  return "";
 }
 
 /// Opens /dev/null in place of standard streams that the caller closed. Otherwise the next file that is opened would
@@ -659,21 +655,22 @@ int commandLine(int argc, char** argv, const std::string& built) {
                         "When to use colours (default auto: in a terminal, unless NO_COLOR is set or TERM is dumb)");
   // --color may stand behind the subcommand, too.
   app.fallthrough();
-  addCheck(app, asked);
-  addPlan(app, asked);
-  addRun(app, asked, words);
-  addBench(app, asked);
-  addDiagnose(app, asked);
-  addRehearse(app, asked);
-  addNull(app, asked, behind);
-  addReport(app, asked);
-  addExport(app, asked);
-  addCompare(app, asked);
-  addExtract(app, asked);
-  addBundle(app, asked);
-  addDoctor(app, asked);
-  addJobs(app, asked);
-  addTools(app, asked);
+  const Commands to{app, asked};
+  addCheck(to);
+  addPlan(to);
+  addRun(to, words);
+  addBench(to);
+  addDiagnose(to);
+  addRehearse(to);
+  addNull(to, behind);
+  addReport(to);
+  addExport(to);
+  addCompare(to);
+  addExtract(to);
+  addBundle(to);
+  addDoctor(to);
+  addJobs(to);
+  addTools(to);
 
   // Shells call this while a line is typed. It is not shown in the help, and comes after all commands are declared,
   // since it lists them.
@@ -690,14 +687,7 @@ int commandLine(int argc, char** argv, const std::string& built) {
     // CLI11 takes the words in reverse order.
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    const std::string unknown = unknownCommand(app, words);
-    if (error.get_exit_code() != 0 && !unknown.empty()) return Console(colour).usage(unknown);
-    if (const std::string here = hyperfinesOption(words); error.get_exit_code() != 0 && !here.empty())
-      return Console(colour).usage(here);
-    if (const std::string here = withoutDashes(words); error.get_exit_code() != 0 && behind.empty() && !here.empty())
-      return Console(colour).usage(here);
-    const bool extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-    if (const std::string here = unknownOption(app, words); extra && !here.empty()) return Console(colour).usage(here);
+    if (const std::string why = mistakeIn(app, error, words, behind); !why.empty()) return Console(colour).usage(why);
     // CLI11 prints help, version or the error here; any code of its own but 0 is a mistake in the command line.
     const int code = app.exit(error);
     return code == 0 ? kSuccess : kUsage;

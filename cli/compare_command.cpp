@@ -103,19 +103,18 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
   // The error names why stored trials do not count: usually the study or its data changed.
   if (!found || found->results.trials.empty()) {
     const auto kept = found ? found->results.not_counted_reasons : std::vector<std::string>();
-    console.error(fmt::format("{} has no usable results of study {}{}", side.name, plan.study,
-                              kept.empty() ? "" : fmt::format(". Stored but ignored: {}", llvm::join(kept, "; "))));
+    console.error("{} has no usable results of study {}{}", side.name, plan.study,
+                  kept.empty() ? "" : fmt::format(". Stored but ignored: {}", llvm::join(kept, "; ")));
     return std::nullopt;
   }
   // Controls of results measured with another --jobs would not be judged; a claim without its control is no claim.
   if (claims && found->share.value_or(plan.design.share) != plan.design.share) {
-    console.error(fmt::format("{}: study {} was {}", side.name, plan.study, store::measuredWithText(*found->share)));
+    console.error("{}: study {} was {}", side.name, plan.study, store::measuredWithText(*found->share));
     return std::nullopt;
   }
   if (!found->plan)
-    console.message(
-        fmt::format("{}: study {} has changed since it was run there; its results are judged by the present version",
-                    side.name, plan.study));
+    console.message("{}: study {} has changed since it was run there; its results are judged by the present version",
+                    side.name, plan.study);
   // The plan that was run, if it can still be read, judges the side: it holds the design and criteria of that time.
   const plan::Plan& own = found->plan ? *found->plan : plan;
   // A part can leave out earlier runs on its machine. Verdicts on these were interim analyses, so they count for the
@@ -177,7 +176,7 @@ int compare(const CompareOptions& options, const Console& console) {
     if (!side) return console.usage(llvm::toString(side.takeError()));
     last.results = side->first;
     auto store = openStore(side->first, &console);
-    if (!store) return console.error(store.takeError());
+    if (!store) return console.error(store);
     sides.push_back({name, std::move(side->second), std::move(*store)});
   }
   const auto plans = loadMeasured(last, console);
@@ -188,7 +187,7 @@ int compare(const CompareOptions& options, const Console& console) {
   int code = kSuccess;
   for (const ChosenPlan& one : *plans) {
     auto document = compareStudy(one.plan, sides, options, console);
-    if (!document) return console.error(document.takeError());
+    if (!document) return console.error(document);
     if (*document && !print(**document, options.format, console)) return kError;
     code = worse(code, *document ? (*document)->exit_code : kNothingRan);
   }

@@ -116,8 +116,7 @@ void open(const StudyOptions& options, const load::FileSystem& files, const Cons
   // A script is the likeliest slip: errors about its syntax would not help.
   static constexpr llvm::StringLiteral kScripts[] = {".py", ".sh", ".js", ".ipynb", ".toml", ".yaml", ".yml"};
   if (text && std::ranges::any_of(kScripts, [&](llvm::StringRef end) { return options.file.ends_with(end); })) {
-    console.error(
-        fmt::format("{} is not a study; `expc new` writes one that runs it, and `expc bench` times it", options.file));
+    console.error("{} is not a study; `expc new` writes one that runs it, and `expc bench` times it", options.file);
     compilation.failed = true;
     return;
   }
@@ -125,7 +124,7 @@ void open(const StudyOptions& options, const load::FileSystem& files, const Cons
   std::string why = llvm::toString(text.takeError());
   if (std::vector<std::string> studies = studiesIn(options.file); !studies.empty())
     why += "; name a study in it: " + report::fewOf(std::move(studies), 3);
-  console.error(fmt::format("cannot read {}: {}", options.file, why));
+  console.error("cannot read {}: {}", options.file, why);
   compilation.failed = true;
 }
 
@@ -146,7 +145,7 @@ void verify(const StudyOptions& options, const load::FileSystem& files, const Co
     if (found)
       system = std::move(*found);
     else
-      console.error(found.takeError());
+      console.error(found);
   }
   if (compilation.program)
     points::verify(*compilation.program, options, compilation.emitter, system ? &*system : nullptr);
@@ -212,8 +211,8 @@ bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console) {
   for (const ChosenPlan& one : plans) {
     auto unreadable = plan::validate(one.plan);
     if (!unreadable) continue;
-    console.error(fmt::format("study {} makes a plan that expc cannot read: {}", one.plan.study,
-                              llvm::toString(std::move(unreadable))));
+    console.error("study {} makes a plan that expc cannot read: {}", one.plan.study,
+                  llvm::toString(std::move(unreadable)));
     return false;
   }
   return true;
@@ -261,20 +260,18 @@ LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine
     Compilation compilation;
     if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, compilation.code()};
     auto system = findSystem(*compilation.program, options.system.value_or("local"), machine);
-    if (!system) return {std::nullopt, console.error(system.takeError())};
+    if (!system) return {std::nullopt, console.error(system)};
     return plansFor(*system, options, where, compilation, console);
   }
 
   // A plan has fixed what these options choose, so they are refused rather than ignored.
   if (options.study || !options.plain())
     return {std::nullopt,
-            console.usage(fmt::format(
-                "{} is a plan, which already contains --study, --preset and -D: repeat `expc plan` with them",
-                options.file))};
-  if (where)
-    return {std::nullopt, console.usage(fmt::format("{} is a plan, but --where needs the study itself", options.file))};
+            console.usage("{} is a plan, which already contains --study, --preset and -D: repeat `expc plan` with them",
+                          options.file)};
+  if (where) return {std::nullopt, console.usage("{} is a plan, but --where needs the study itself", options.file)};
   llvm::Expected<plan::Plan> plan = readPlan(options.file, (*buffer)->getBuffer());
-  if (!plan) return {std::nullopt, console.error(plan.takeError())};
+  if (!plan) return {std::nullopt, console.error(plan)};
   return {std::vector<ChosenPlan>{{std::move(*plan), std::nullopt}}, kSuccess};
 }
 

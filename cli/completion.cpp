@@ -326,7 +326,7 @@ int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, co
 int printCompletionScript(const std::string& shell, const Console& console) {
   const std::optional<std::string_view> script = completionScript(shell);
   if (script) return console.printRaw(*script) ? kSuccess : kError;
-  return console.usage(fmt::format("no completion for '{}'; shells: {}", shell, fmt::join(completionShells(), ", ")));
+  return console.usage("no completion for '{}'; shells: {}", shell, fmt::join(completionShells(), ", "));
 }
 
 }  // namespace expc::cli

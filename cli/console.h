@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "runtime/base/format.h"
 
 namespace expc::cli {
 
@@ -74,8 +77,26 @@ class Console {
   /// this way.
   int error(llvm::Error error) const;
   int error(std::string_view text) const;
+  template <typename T>
+  int error(llvm::Expected<T>& failed) const {
+    return error(failed.takeError());
+  }
   /// Writes an error in the command line itself. Returns kUsage.
   int usage(std::string_view text) const;
+
+  // Texts to be formatted.
+  template <typename First, typename... Rest>
+  void message(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest) const {
+    message(std::string_view(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...)));
+  }
+  template <typename First, typename... Rest>
+  int error(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest) const {
+    return error(std::string_view(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...)));
+  }
+  template <typename First, typename... Rest>
+  int usage(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest) const {
+    return usage(std::string_view(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...)));
+  }
 
   /// Whether standard output and standard error get colours, by --color, NO_COLOR and whether they are terminals.
   bool colourOut() const;

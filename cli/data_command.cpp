@@ -107,9 +107,9 @@ Object shapeJson(const data::Shape& shape) {
 Object infoJson(const std::string& path, const dataset::Info& info, const std::string& digest) {
   llvm::json::Array classes;
   for (const auto& entry : info.classes)
-    classes.push_back(Object{{"name", llvm::json::fixUTF8(entry.name)}, {"train", entry.train}, {"test", entry.test}});
+    classes.push_back(Object{{"name", base::jsonText(entry.name)}, {"train", entry.train}, {"test", entry.test}});
   Object out{{"schema", "expc.data/1"},
-             {"path", llvm::json::fixUTF8(path)},
+             {"path", base::jsonText(path)},
              {"kind", dataset::toString(info.kind)},
              {"train", info.train},
              {"test", info.test},
@@ -164,18 +164,18 @@ int packData(const PackOptions& options, const Console& console) {
   dataset::PackOptions how = options;
   if (!options.side.empty()) {
     const auto size = pixels(options.side, 1, data::kLargestSide);
-    if (!size) return console.usage(fmt::format("--size {}: expected 1px to {}px", options.side, data::kLargestSide));
+    if (!size) return console.usage("--size {}: expected 1px to {}px", options.side, data::kLargestSide);
     how.size = *size;
   }
   how.threads = base::allCores();
   if (const auto text = taken(options)) return console.error(*text);
   Work work("packing");
   auto place = dataset::recognise(options.source);
-  if (!place) return work.failed(place.takeError(), console);
+  if (!place) return work.failed(place, console);
   auto sets = data::open(*place);
-  if (!sets) return work.failed(sets.takeError(), console);
+  if (!sets) return work.failed(sets, console);
   auto packed = dataset::pack(*sets, options.to, how, work.tick());
-  if (!packed) return work.failed(packed.takeError(), console);
+  if (!packed) return work.failed(packed, console);
   for (const std::string& why : packed->left_out) console.message("skipped: " + why);
   const data::PackedHeader& header = packed->header;
   return console.finish(fmt::format(
@@ -190,13 +190,13 @@ int packData(const PackOptions& options, const Console& console) {
 int dataInfo(const DataOptions& options, const Console& console) {
   Work work("looking at");
   auto place = dataset::recognise(options.path);
-  if (!place) return work.failed(place.takeError(), console);
+  if (!place) return work.failed(place, console);
   auto info = dataset::inspect(*place, base::allCores(), work.tick());
-  if (!info) return work.failed(info.takeError(), console);
+  if (!info) return work.failed(info, console);
   // The digest reads every file once more, so the count stands at its end while the interrupt still works.
   const int64_t images = info->train + info->test;
   auto digest = engine::inputs::digestPath(options.path, [&] { return work.step(images, images); });
-  if (!digest) return work.failed(digest.takeError(), console);
+  if (!digest) return work.failed(digest, console);
   return console.finish(options.format == Format::Json ? objectText(infoJson(options.path, *info, *digest))
                                                        : infoText(options.path, *info, *digest));
 }
@@ -206,16 +206,16 @@ int dataInfo(const DataOptions& options, const Console& console) {
 int verifyData(const DataOptions& options, const Console& console) {
   Work work("verifying");
   auto place = dataset::recognise(options.path);
-  if (!place) return work.failed(place.takeError(), console);
+  if (!place) return work.failed(place, console);
   auto verified = dataset::verify(*place, base::allCores(), work.tick());
-  if (!verified) return work.failed(verified.takeError(), console);
+  if (!verified) return work.failed(verified, console);
   // Damaged images are a result, not an error of this command, so they go to standard output.
   const int code = verified->damaged.empty() ? kSuccess : kError;
   if (options.format == Format::Json) {
     llvm::json::Array damaged;
-    for (const std::string& why : verified->damaged) damaged.push_back(llvm::json::fixUTF8(why));
+    for (const std::string& why : verified->damaged) damaged.push_back(base::jsonText(why));
     return console.finish(objectText(Object{{"schema", "expc.data.verify/1"},
-                                            {"path", llvm::json::fixUTF8(options.path)},
+                                            {"path", base::jsonText(options.path)},
                                             {"images", verified->images},
                                             {"test", verified->test},
                                             {"also_trained", verified->also_trained},
@@ -235,9 +235,9 @@ int verifyData(const DataOptions& options, const Console& console) {
 
 // ---- the command line
 
-void addMake(CLI::App& data, Asked& asked) {
-  auto [command, options] = addCommand(
-      data, asked, "make", "Draw a labelled set of colour images; equal arguments give equal images", makeData);
+void addMake(const Commands& to) {
+  auto [command, options] =
+      to.add("make", "Draw a labelled set of colour images; equal arguments give equal images", makeData);
   addOption(command, "kind", "KIND", options.kind, "What to draw: shapes")
       ->required()
       ->check(CLI::IsMember({"shapes"}));
@@ -253,9 +253,8 @@ void addMake(CLI::App& data, Asked& asked) {
   command.add_flag("--force", options.force, "Replace an existing folder that this command made");
 }
 
-void addPack(CLI::App& data, Asked& asked) {
-  auto [command, options] =
-      addCommand(data, asked, "pack", "Decode images into one file that loaders map into memory", packData);
+void addPack(const Commands& to) {
+  auto [command, options] = to.add("pack", "Decode images into one file that loaders map into memory", packData);
   addOption(command, "source", "SOURCE", options.source,
             "A folder with train/CLASS and test/CLASS, a folder of IDX files, or a packed file")
       ->required();
@@ -266,10 +265,10 @@ void addPack(CLI::App& data, Asked& asked) {
   command.add_flag("--force", options.force, "Replace an existing packed file");
 }
 
-void addPrepare(CLI::App& data, Asked& asked) {
+void addPrepare(const Commands& to) {
   auto [command, options] =
-      addCommand(data, asked, "prepare", "Convert downloads to the data folders that the studies name", prepareData,
-                 "Exit codes: 0 all data is there, 1 error, or data is missing, 2 usage.");
+      to.add("prepare", "Convert downloads to the data folders that the studies name", prepareData,
+             "Exit codes: 0 all data is there, 1 error, or data is missing, 2 usage.");
   addOption(command, "what", "WHAT", options.what, "What to prepare: reference (the data of the reference study)")
       ->required()
       ->check(CLI::IsMember({"reference"}));
@@ -280,19 +279,19 @@ void addPrepare(CLI::App& data, Asked& asked) {
 }
 
 /// Adds a command that reads a data set and changes nothing.
-void addLook(CLI::App& data, Asked& asked, const char* name, const char* help,
-             int (*run)(const DataOptions&, const Console&), const char* footer = nullptr) {
-  auto [command, options] = addCommand(data, asked, name, help, run, footer);
+void addLook(const Commands& to, const char* name, const char* help, int (*run)(const DataOptions&, const Console&),
+             const char* footer = nullptr) {
+  auto [command, options] = to.add(name, help, run, footer);
   addOption(command, "path", "PATH", options.path,
             "A packed file, a folder with train/CLASS and test/CLASS, or a folder of IDX files")
       ->required();
   addFormat(command, options.format);
 }
 
-void addInspect(CLI::App& data, Asked& asked) {
+void addInspect(const Commands& to) {
   auto [command, options] =
-      addCommand(data, asked, "inspect", "Describe the rows or images of a set or a study, and list their problems",
-                 inspectData, "Exit codes: 0 no error among the problems, 1 error, 2 usage, 130 interrupted.");
+      to.add("inspect", "Describe the rows or images of a set or a study, and list their problems", inspectData,
+             "Exit codes: 0 no error among the problems, 1 error, 2 usage, 130 interrupted.");
   addStudyOptions(command, options.study,
                   "A study (.exp), a file of rows (.json, .jsonl, .csv), or a set of images as for `data info`");
   addOption(command, "--template", "TEMPLATE", options.shape, "How rows are read (default: told by their columns)")
@@ -335,16 +334,17 @@ std::string classLines(const dataset::Info& info) {
   return text;
 }
 
-void addDataTools(CLI::App& app, Asked& asked) {
-  CLI::App& data = *app.add_subcommand("data", "Create, pack, inspect and verify data sets");
+void addDataTools(const Commands& all) {
+  CLI::App& data = *all.parent.add_subcommand("data", "Create, pack, inspect and verify data sets");
   data.require_subcommand(1);
   data.footer("Exit codes: 0 success, 1 error, 2 usage, 130 interrupted.");
-  addMake(data, asked);
-  addPrepare(data, asked);
-  addPack(data, asked);
-  addInspect(data, asked);
-  addLook(data, asked, "info", "Describe a data set: format, images, classes, sizes, digest", dataInfo);
-  addLook(data, asked, "verify", "Check every image of a data set; list those that cannot be decoded", verifyData,
+  const Commands to{data, all.asked};
+  addMake(to);
+  addPrepare(to);
+  addPack(to);
+  addInspect(to);
+  addLook(to, "info", "Describe a data set: format, images, classes, sizes, digest", dataInfo);
+  addLook(to, "verify", "Check every image of a data set; list those that cannot be decoded", verifyData,
           "Exit codes: 0 no damage, 1 error, or damaged images, 2 usage, 130 interrupted.");
 }
 

@@ -34,9 +34,9 @@ class Work {
   }
   /// Clears the line, shows the error and returns the exit code: kInterrupted after an interrupt, whatever the error
   /// says.
-  int failed(llvm::Error error, const Console& console) {
+  int failed(auto&& error, const Console& console) {
     line_.clear();
-    console.error(std::move(error));
+    console.error(std::forward<decltype(error)>(error));
     return interrupts_.requested() ? kInterrupted : kError;
   }
 

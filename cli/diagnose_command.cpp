@@ -149,12 +149,12 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
   constexpr unsigned kFewest = 50;
   const uint64_t each = std::max<uint64_t>(1, simulate::workOf(plan));
   if (each * std::min(how.studies, kFewest) > kMostWork)
-    return console.error(fmt::format(
+    return console.error(
         "study {} is too large to simulate: {} points, {} configurations of claims; select fewer with a preset or -D",
-        plan.study, plan.points.size(), cellsOf(plan)));
+        plan.study, plan.points.size(), cellsOf(plan));
   if (each * how.studies > kMostWork) {
     how.studies = static_cast<unsigned>(kMostWork / each);
-    console.message(fmt::format("only {} studies are simulated, because each of them is large", how.studies));
+    console.message("only {} studies are simulated, because each of them is large", how.studies);
   }
   ProgressLine progress("simulating study");
   // Simulating may take half a minute, so a terminal shows how far it is.
@@ -164,11 +164,10 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
   };
   // Stored trials give noise, lost starts and sessions, unless the command line states these.
   auto stored = storedOf(plan, results, null_cards);
-  if (!stored) return console.error(stored.takeError());
+  if (!stored) return console.error(stored);
   // Nothing counts, so all assumptions are defaults: say why stored trials were not used.
   if (stored->trials.empty())
-    for (const std::string& why : stored->not_counted_reasons)
-      console.message(fmt::format("stored but ignored: {}", why));
+    for (const std::string& why : stored->not_counted_reasons) console.message("stored but ignored: {}", why);
   const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
   progress.clear();
   return console.finish(format == Format::Json ? base::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
@@ -187,7 +186,7 @@ int diagnose(const DiagnoseOptions& options, const Console& console) {
   if (!options.lost.empty()) {
     lost = quantity(options.lost);
     if (!lost || !isShare(*lost) || lost->value < 0 || lost->value >= 1)
-      return console.usage(fmt::format("--lost {}: expected a share, as 2%", options.lost));
+      return console.usage("--lost {}: expected a share, as 2%", options.lost);
   }
   const auto plans = loadMeasured(options, console);
   if (!plans) return plans.code;

@@ -52,7 +52,7 @@ std::string jsonOf(const machine::Machine& machine, const std::vector<Finding>& 
 
 int doctor(const MeasuredOptions& options, const Console& console) {
   auto null_gpus = nullGpusOf(options.machine);
-  if (!null_gpus) return console.error(null_gpus.takeError());
+  if (!null_gpus) return console.error(null_gpus);
   const machine::Machine machine = machine::probe(*null_gpus);
   std::vector<Finding> findings = validity::examineHost(machine);
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };

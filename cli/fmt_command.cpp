@@ -76,7 +76,7 @@ bool formatFile(const std::string& name, const FmtOptions& options, const Consol
   const bool is_input = name == "-";
   auto buffer =
       is_input ? llvm::errorOrToExpected(llvm::MemoryBuffer::getSTDIN()) : files::read(name, files::kMostByHand);
-  if (!buffer) return console.error(fmt::format("cannot read {}", llvm::toString(buffer.takeError()))) == kSuccess;
+  if (!buffer) return console.error("cannot read {}", llvm::toString(buffer.takeError())) == kSuccess;
   // Printable, since the name stands in messages and in the diff's header.
   const std::string shown = is_input ? "<stdin>" : base::printable(name);
   const auto file = parse::load(compilation.sources, shown, (*buffer)->getBuffer().str(), compilation.emitter);
@@ -108,8 +108,8 @@ int format(const FmtOptions& options, const Console& console) {
   // Mistakes of all files come together, at the end.
   showDiagnostics(compilation, console);
   if (!options.check || changed == 0) return good ? kSuccess : kError;
-  console.message(fmt::format("{} of {} would change: run `expc fmt` on {}", changed,
-                              base::counted(files.size(), "file"), changed == 1 ? "it" : "them"));
+  console.message("{} of {} would change: run `expc fmt` on {}", changed, base::counted(files.size(), "file"),
+                  changed == 1 ? "it" : "them");
   return kError;
 }
 

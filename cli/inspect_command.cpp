@@ -107,7 +107,7 @@ std::optional<std::vector<Subject>> subjectsOf(const StudyOptions& options, cons
   code = kError;
   if (!openWithoutErrors(options, console, compilation)) return code = compilation.code(), std::nullopt;
   auto system = findSystem(*compilation.program, "local", {});
-  if (!system) return console.error(system.takeError()), std::nullopt;
+  if (!system) return console.error(system), std::nullopt;
   LoadedPlans plans = plansFor(*system, options, std::nullopt, compilation, console);
   if (!plans) return code = plans.code, std::nullopt;
   const fs::path root = fs::path(options.file).parent_path();
@@ -132,7 +132,7 @@ std::optional<std::vector<Subject>> subjectsOf(const StudyOptions& options, cons
       if (!memory || *longest > memory->longest) memory = {labelOf(one.plan, point), *longest, *usual};
     }
   if (found.empty()) {
-    console.error(fmt::format("{}: no point of it reads rows or images from files", options.file));
+    console.error("{}: no point of it reads rows or images from files", options.file);
     return std::nullopt;
   }
   std::vector<Subject> subjects;
@@ -289,14 +289,14 @@ Array problemsJson(const std::vector<dataset::Problem>& problems) {
   Array all;
   for (const dataset::Problem& problem : problems) {
     Object one{{"severity", toString(problem.severity)},
-               {"text", llvm::json::fixUTF8(problem.text)},
+               {"text", base::jsonText(problem.text)},
                {"count", std::max<size_t>(1, problem.rows.size() + problem.images.size())}};
-    if (!problem.file.empty()) one["file"] = llvm::json::fixUTF8(problem.file);
+    if (!problem.file.empty()) one["file"] = base::jsonText(problem.file);
     Array places;
     for (const int64_t row : problem.rows)
       if (places.size() < kShownJson) places.push_back(row);
     for (const std::string& image : problem.images)
-      if (places.size() < kShownJson) places.push_back(llvm::json::fixUTF8(image));
+      if (places.size() < kShownJson) places.push_back(base::jsonText(image));
     if (!places.empty()) one[problem.rows.empty() ? "images" : "rows"] = std::move(places);
     all.push_back(std::move(one));
   }
@@ -306,18 +306,18 @@ Array problemsJson(const std::vector<dataset::Problem>& problems) {
 Object rowsJson(const dataset::RowsReport& report, const dataset::RowsSource& source,
                 const std::optional<MemoryCost>& memory) {
   Object out{{"kind", "rows"},
-             {"path", llvm::json::fixUTF8(report.origin)},
+             {"path", base::jsonText(report.origin)},
              {"template", nameOf(source.rows.data.kind)},
-             {"tokenizer", llvm::json::fixUTF8(report.tokenizer)},
+             {"tokenizer", base::jsonText(report.tokenizer)},
              {"pairs", report.pairs},
              {"rows", report.lengths.size()},
              {"tokens", report.tokens},
              {"learnt", report.learnt},
              {"problems", problemsJson(report.problems)}};
   if (!source.validation.empty())
-    out["validation"] = Object{{"path", llvm::json::fixUTF8(report.validation)}, {"rows", report.held_out}};
+    out["validation"] = Object{{"path", base::jsonText(report.validation)}, {"rows", report.held_out}};
   if (!source.questions.empty())
-    out["questions"] = Object{{"path", llvm::json::fixUTF8(report.questions)}, {"rows", report.asked}};
+    out["questions"] = Object{{"path", base::jsonText(report.questions)}, {"rows", report.asked}};
   Object roles;
   for (const auto& [role, share] : report.roles)
     roles[nameOf(role)] = Object{{"messages", share.messages}, {"tokens", share.tokens}};
@@ -334,7 +334,7 @@ Object rowsJson(const dataset::RowsReport& report, const dataset::RowsSource& so
                             {"bins", std::move(bins)}};
   }
   if (memory)
-    out["memory"] = Object{{"point", llvm::json::fixUTF8(memory->point)},
+    out["memory"] = Object{{"point", base::jsonText(memory->point)},
                            {"longest_row_bytes", memory->longest},
                            {"median_row_bytes", memory->median}};
   return out;
@@ -342,7 +342,7 @@ Object rowsJson(const dataset::RowsReport& report, const dataset::RowsSource& so
 
 Object imagesJson(const dataset::ImagesReport& report, const data::Source& source) {
   Object out{{"kind", dataset::toString(source.kind)},
-             {"path", llvm::json::fixUTF8(source.path)},
+             {"path", base::jsonText(source.path)},
              {"turned", report.turned},
              {"problems", problemsJson(report.problems)}};
   if (!report.info) return out;
@@ -350,7 +350,7 @@ Object imagesJson(const dataset::ImagesReport& report, const data::Source& sourc
   out["test"] = report.info->test;
   Array classes;
   for (const auto& entry : report.info->classes)
-    classes.push_back(Object{{"name", llvm::json::fixUTF8(entry.name)}, {"train", entry.train}, {"test", entry.test}});
+    classes.push_back(Object{{"name", base::jsonText(entry.name)}, {"train", entry.train}, {"test", entry.test}});
   out["classes"] = std::move(classes);
   if (!report.pixels.empty())
     out["pixels"] = Object{{"smallest", std::ranges::min(report.pixels)},
@@ -374,8 +374,7 @@ int inspectData(const InspectOptions& options, const Console& console) {
         "a study says how its rows are read: leave out --template, --tokenizer, --validation, "
         "--max-length and --pairs, or use -D");
   if (!study && (options.study.study || !options.study.plain()))
-    return console.usage(
-        fmt::format("--study, --preset and -D are for a study (.exp), not for {}", options.study.file));
+    return console.usage("--study, --preset and -D are for a study (.exp), not for {}", options.study.file);
   std::vector<Subject> subjects;
   if (study) {
     int code = kError;
@@ -384,7 +383,7 @@ int inspectData(const InspectOptions& options, const Console& console) {
     subjects = std::move(*found);
   } else {
     auto subject = subjectAt(options);
-    if (!subject) return console.error(subject.takeError());
+    if (!subject) return console.error(subject);
     subjects.push_back(std::move(*subject));
   }
   Work work("inspecting");
@@ -395,14 +394,14 @@ int inspectData(const InspectOptions& options, const Console& console) {
     if (!text.empty()) text += "\n";
     if (const auto* rows = std::get_if<dataset::RowsSource>(&subject.source)) {
       auto report = dataset::inspectRows(*rows, base::allCores(), work.tick());
-      if (!report) return work.failed(report.takeError(), console);
+      if (!report) return work.failed(report, console);
       if (failed(report->problems)) code = kError;
       text += rowsText(*report, *rows, subject.memory);
       sets.push_back(rowsJson(*report, *rows, subject.memory));
     } else {
       const auto& images = std::get<data::Source>(subject.source);
       auto report = dataset::inspectImages(images, base::allCores(), work.tick());
-      if (!report) return work.failed(report.takeError(), console);
+      if (!report) return work.failed(report, console);
       if (failed(report->problems)) code = kError;
       text += imagesText(*report, images);
       sets.push_back(imagesJson(*report, images));

@@ -190,7 +190,7 @@ int follow(const std::string& folder, const JobRecord& job, const Console& conso
   std::string last;
   while (true) {
     auto views = cluster::look(folder, {job});
-    if (!views) return console.error(views.takeError());
+    if (!views) return console.error(views);
     const JobView& view = views->at(job.name);
     showMore(folder + "/" + job.name + ".log", told, console);
     if (const std::string text = stateText(view); text != last) console.message(job.name + ": " + (last = text));
@@ -223,7 +223,7 @@ llvm::Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options, con
 
 int submitRun(const RunOptions& options, const Console& console) {
   auto site = siteOf(options);
-  if (!site) return console.error(site.takeError());
+  if (!site) return console.error(site);
   if (const int code = canStart(options, *site, systemOf(*site, options.machine), console); code != kSuccess)
     return code;
   const std::string folder = cluster::jobsFolder(options.results);
@@ -232,12 +232,11 @@ int submitRun(const RunOptions& options, const Console& console) {
   // Names end up in a script for the shell and for Slurm's own parser, which cannot quote control characters.
   for (const std::string& name : {job.name, job.folder, job.jobs})
     if (base::printable(name) != name)
-      return console.error(
-          fmt::format("{}: has a control character or is not UTF-8, so a script for Slurm cannot name it", name));
+      return console.error("{}: has a control character or is not UTF-8, so a script for Slurm cannot name it", name);
   const std::string script = cluster::renderScript(*site, job);
   if (options.dry_run) return console.printRaw(script) ? kSuccess : kError;
   auto submitted = submitScript(options, folder, script);
-  if (!submitted) return console.error(submitted.takeError());
+  if (!submitted) return console.error(submitted);
   console.message(waysOn(*submitted, options.results));
   return options.detach ? static_cast<int>(kSuccess) : follow(folder, *submitted, console);
 }
@@ -256,7 +255,7 @@ int detachRun(const RunOptions& options, const Console& console, int (*run)(cons
   if (child > 0) {
     ready.write.close();
     char word = 0;
-    if (read(ready.read, &word, 1) != 1) return console.error(fmt::format("cannot write into {}", folder));
+    if (read(ready.read, &word, 1) != 1) return console.error("cannot write into {}", folder);
     JobRecord job;
     job.name = fmt::format("local-{}", child);
     console.message(waysOn(job, options.results));
@@ -283,10 +282,10 @@ int detachRun(const RunOptions& options, const Console& console, int (*run)(cons
 
 int status(const JobOptions& options, const Console& console) {
   auto jobs = chosenJobs(options, console);
-  if (!jobs) return console.error(jobs.takeError());
-  if (jobs->empty()) console.message(fmt::format("{} has no detached or submitted runs", options.results));
+  if (!jobs) return console.error(jobs);
+  if (jobs->empty()) console.message("{} has no detached or submitted runs", options.results);
   auto views = cluster::look(cluster::jobsFolder(options.results), *jobs);
-  if (!views) return console.error(views.takeError());
+  if (!views) return console.error(views);
   for (const JobRecord& job : *jobs)
     console.print(base::printable(job.name + "  " + job.study + "  " + stateText(views->at(job.name))) + "\n");
   return kSuccess;
@@ -294,17 +293,17 @@ int status(const JobOptions& options, const Console& console) {
 
 int attach(const JobOptions& options, const Console& console) {
   auto jobs = chosenJobs(options, console);
-  if (!jobs) return console.error(jobs.takeError());
-  if (jobs->empty()) return console.error(fmt::format("{} has no detached or submitted runs", options.results));
+  if (!jobs) return console.error(jobs);
+  if (jobs->empty()) return console.error("{} has no detached or submitted runs", options.results);
   return follow(cluster::jobsFolder(options.results), jobs->back(), console);
 }
 
 int cancel(const JobOptions& options, const Console& console) {
   const std::string folder = cluster::jobsFolder(options.results);
   auto jobs = chosenJobs(options, console);
-  if (!jobs) return console.error(jobs.takeError());
+  if (!jobs) return console.error(jobs);
   auto views = cluster::look(folder, *jobs);
-  if (!views) return console.error(views.takeError());
+  if (!views) return console.error(views);
   int code = kSuccess;
   size_t over = 0;
   for (const JobRecord& job : *jobs) {
@@ -313,7 +312,7 @@ int cancel(const JobOptions& options, const Console& console) {
     if (auto error = cluster::cancel(folder, job))
       code = console.error(std::move(error));
     else
-      console.message(fmt::format("{} is being stopped; its measurements are kept", job.name));
+      console.message("{} is being stopped; its measurements are kept", job.name);
   }
   // Say so: silence would look like a job that was ended.
   if (over == jobs->size())

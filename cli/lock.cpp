@@ -99,7 +99,7 @@ Object argumentsOf(const check::Study& study, bool defaults) {
       if (!value || (value == use.workload->parameters[use.parameter_of[i]].fallback) != defaults) continue;
       if (defaults && varies) continue;
       const std::string owner = use.label.empty() ? "" : use.label + ".";
-      arguments[owner + study.workload->parameters[i].name] = base::jsonText(value->toString());
+      arguments[owner + study.parameter(i).name] = base::jsonText(value->toString());
     }
   return arguments;
 }

@@ -385,15 +385,13 @@ int null(const NullOptions& options, const Console& console) {
   MachineOptions machine;
   machine.null_gpus = options.cards;
   auto found = nullGpusOf(machine);
-  if (!found) return console.error(found.takeError()), kNotStarted;
+  if (!found) return console.error(found), kNotStarted;
   const machine::NullGpus& cards = **found;
   if (cards.cards == 0) return console.usage("null: expected a number of GPUs, as in 4 or 4x80GiB");
   const llvm::ErrorOr<std::string> program = llvm::sys::findProgramByName(options.command.front());
-  if (!program)
-    return console.error(fmt::format("null: {}: there is no such program", options.command.front())), kNotFound;
+  if (!program) return console.error("null: {}: there is no such program", options.command.front()), kNotFound;
   const files::TemporaryFolder folder;
-  if (folder.path().empty())
-    return console.error(fmt::format("null: no temporary folder: {}", std::strerror(errno))), kNotStarted;
+  if (folder.path().empty()) return console.error("null: no temporary folder: {}", std::strerror(errno)), kNotStarted;
   std::filesystem::create_directory(folder.path() + "/records");
   const std::vector<std::string> variables = variablesOf(options, cards, folder.path());
   const std::filesystem::path smi = std::filesystem::path(cards.library).parent_path() / "bin/nvidia-smi";
@@ -401,17 +399,18 @@ int null(const NullOptions& options, const Console& console) {
     return console.error("null: " + refused), kNotStarted;
   const Torch torch = torchOf(*program, folder.path() + "/torch");
   if (!torch.cuda.empty() && !torch.cuda.starts_with("12.") && !torch.cuda.starts_with("13."))
-    return console.error(fmt::format("null: {} Simulated GPUs stand in for CUDA 12 and 13: install a torch for one of "
-                                     "them, such as PyPI's since 2.6",
-                                     torch.sentence)),
+    return console.error(
+               "null: {} Simulated GPUs stand in for CUDA 12 and 13: install a torch for one of "
+               "them, such as PyPI's since 2.6",
+               torch.sentence),
            kNotStarted;
   const bool json = options.format == Format::Json;
   const int code = runToEnd(*program, options.command, variables, json);
   const std::vector<nullgpu_record> records = rehearsal::recordsIn(folder.path() + "/records");
   if (records.empty())
-    console.message(fmt::format(
+    console.message(
         "expc: null: the command ended with exit code {}, and no process of it used a simulated GPU. {}.{}{}", code,
-        rehearsal::kStandFor, torch.sentence.empty() ? "" : " ", torch.sentence));
+        rehearsal::kStandFor, torch.sentence.empty() ? "" : " ", torch.sentence);
   if (json) return console.finish(jsonOf(records, code) + "\n", code);
   if (!records.empty()) console.rendered(textOf(records, cards.cards, console.width(), console.colourErr()));
   return code;

@@ -127,7 +127,7 @@ class Explainer {
     at.resolve();
     for (unsigned parameter : rule.parameters) {
       const check::Value* value = at.value(parameter);
-      text += fmt::format("    {} {}\n", study_.workload->parameters[parameter].name,
+      text += fmt::format("    {} {}\n", study_.parameter(parameter).name,
                           value ? "= " + value->toString() : "is not active");
     }
     return text;
@@ -155,7 +155,7 @@ class Explainer {
 
   /// Returns why a parameter is not active.
   std::string when(unsigned parameter) const {
-    const check::FormulaPtr& when = study_.workload->parameters[parameter].when;
+    const check::FormulaPtr& when = study_.parameter(parameter).when;
     if (!when) return "its factor is not";
     if (study_.hasWorkloadFactor()) return "by its 'when', or not a parameter of this workload";
     return fmt::format("when {} ({})", source::squeeze(sources_.text(when->range)), place(when->range));
@@ -282,7 +282,7 @@ std::optional<llvm::json::Value> lockNow(Compilation& compilation, const Console
   const bool good = showDiagnostics(compilation, console);
   if (lock) return std::move(*lock);
   if (good)
-    console.error(lock.takeError());
+    console.error(lock);
   else
     llvm::consumeError(lock.takeError());
   return std::nullopt;
@@ -294,14 +294,14 @@ int writeLockFile(const PlanOptions& options, Compilation& compilation, const Co
   if (!lock) return kError;
   const std::string path = lockPath(options.study.file);
   if (llvm::Error error = writeLock(path, *lock))
-    return console.error(fmt::format("cannot write {}: {}", path, llvm::toString(std::move(error))));
+    return console.error("cannot write {}: {}", path, llvm::toString(std::move(error)));
   return console.finish(fmt::format("wrote {}\n", path));
 }
 
 /// Carries out `plan --diff LOCK`.
 int showChanges(const PlanOptions& options, Compilation& compilation, const Console& console) {
   llvm::Expected<llvm::json::Value> before = readLock(options.diff);
-  if (!before) return console.error(before.takeError());
+  if (!before) return console.error(before);
   const auto after = lockNow(compilation, console);
   if (!after) return kError;
   std::string text;
@@ -402,7 +402,7 @@ int plan(const PlanOptions& options, const Console& console) {
   if (options.lock) return writeLockFile(options, compilation, console);
   if (!options.diff.empty()) return showChanges(options, compilation, console);
   auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
-  if (!system) return console.error(system.takeError());
+  if (!system) return console.error(system);
   const size_t studies = options.study.study ? 1 : compilation.program->studies.size();
   if (const std::string why = tooManyStudies(options.study, studies, "a plan");
       options.format == Format::Json && !why.empty())

@@ -346,8 +346,7 @@ llvm::Expected<std::string> prepareTokenizer(const PrepareOptions& options, cons
 
 int prepareData(const PrepareOptions& options, const Console& console) {
   std::error_code code;
-  if (!fs::is_directory(options.from, code))
-    return console.error(fmt::format("{} is not a folder of downloads", options.from));
+  if (!fs::is_directory(options.from, code)) return console.error("{} is not a folder of downloads", options.from);
   fs::create_directories(fs::path(options.to) / "llm", code);
   if (code) return console.error(files::systemError(options.to, code.value()));
   // Everything is tried, so that one run tells all that is missing.
@@ -355,7 +354,7 @@ int prepareData(const PrepareOptions& options, const Console& console) {
   const Downloads downloads = downloadsIn(options.from);
   if (auto error = prepareImages(options, downloads, account)) return console.error(std::move(error));
   auto tokenizer = prepareTokenizer(options, downloads, account);
-  if (!tokenizer) return console.error(tokenizer.takeError());
+  if (!tokenizer) return console.error(tokenizer);
   for (const RowSet& set : rowSets())
     if (auto error = prepareRows(set, options, downloads, *tokenizer, account)) return console.error(std::move(error));
   // Colour images are not downloaded but drawn, which takes a while: only say how.

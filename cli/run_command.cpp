@@ -77,8 +77,8 @@ llvm::Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOpt
   // One node that is this one needs no agent.
   if (count == 1 && own.is_here) return std::nullopt;
   if (!own.is_here)
-    console.message(fmt::format("this machine is not part of allocation {}: trials run on its nodes ({})", own.job,
-                                fmt::join(own.nodes, ", ")));
+    console.message("this machine is not part of allocation {}: trials run on its nodes ({})", own.job,
+                    fmt::join(own.nodes, ", "));
   for (unsigned i = 0; i < count; ++i) asked.all.push_back({own.nodes[i], cluster::agentLine(own.nodes[i])});
   return asked;
 }
@@ -88,7 +88,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
            const Console& console) {
   const plan::Plan& plan = chosen.plan;
   if (chosen.chosen && chosen.chosen->empty())
-    return console.usage(fmt::format("study {}: no point satisfies {}", plan.study, options.where.value_or("")));
+    return console.usage("study {}: no point satisfies {}", plan.study, options.where.value_or(""));
   engine::EngineOptions engine_options = options.engine;
   if (auto error = addResources(options.machine, engine_options)) return console.error(std::move(error));
   // Leases keep other runs on this machine away from the same devices.
@@ -96,19 +96,19 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
   engine_options.results = options.results;
   auto nodes = nodesAsked(options, console);
-  if (!nodes) return console.error(nodes.takeError());
+  if (!nodes) return console.error(nodes);
   engine_options.nodes = std::move(*nodes);
   // The plan keeps points that --where leaves out: they may be stored, and verdicts need every cell.
   engine_options.only = chosen.chosen;
   if (auto system = localSystem(options.machine))
     engine_options.system = check::toJson(*system);
   else
-    return console.error(system.takeError());
+    return console.error(system);
   // Inside an allocation the engine stops starting trials that would not end before it does.
   auto left = cluster::secondsLeft();
   if (!left)
-    console.message(fmt::format("the end of this allocation is unknown, so the run may be cut off there: {}",
-                                llvm::toString(left.takeError())));
+    console.message("the end of this allocation is unknown, so the run may be cut off there: {}",
+                    llvm::toString(left.takeError()));
   else if (*left)
     engine_options.ends_at = engine_options.clock->boot() + **left;
 
@@ -116,13 +116,13 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
   llvm::Expected<engine::RunOutcome> outcome =
       engine::run(options.pilot ? simulate::pilotOf(plan) : plan, engine_options, *progress);
-  if (!outcome) return console.error(outcome.takeError());
+  if (!outcome) return console.error(outcome);
   if (outcome->ending == engine::Ending::Interrupted) return kInterrupted;
   // A pilot measures noise, so it ends with what the design can find, and not with verdicts.
   if (options.pilot) return showDiagnosis(plan, options.results, outcome->null_cards, options.format, {}, {}, console);
   // The store is opened anew, since the engine has written to it. Null cards have results of their own.
   auto store = openStore(options.results, &console);
-  if (!store) return console.error(store.takeError());
+  if (!store) return console.error(store);
   const int code = showVerdicts(plan, store->loadLatest(plan, outcome->null_cards), options, console);
   const bool has_verdicts = code == kSomeFail || code == kSomeUndecided;
   return options.verdicts_ok && has_verdicts ? kSuccess : code;
@@ -138,7 +138,7 @@ llvm::Expected<std::optional<report::LiveServer>> serve(const std::vector<Chosen
   const auto port = options.serve == "free" ? 0u : static_cast<unsigned>(std::stoul(options.serve));
   auto server = report::LiveServer::start(port, std::move(plans), options.results);
   if (!server) return server.takeError();
-  console.message(fmt::format("watch the run at {}", server->url()));
+  console.message("watch the run at {}", server->url());
   return std::optional<report::LiveServer>(std::move(*server));
 }
 
@@ -149,9 +149,9 @@ int runHere(const RunOptions& options, const Console& console) {
   if (const std::string why = showsOneStudy(options, plans->size()); !why.empty()) return console.usage(why);
   if (!canBeKept(*plans, console)) return kError;
   auto lock = openLock(options, console);
-  if (!lock) return console.error(lock.takeError());
+  if (!lock) return console.error(lock);
   auto server = serve(*plans, options, console);
-  if (!server) return console.error(server.takeError());
+  if (!server) return console.error(server);
   int code = kSuccess;
   for (const ChosenPlan& plan : *plans) {
     code = worse(code, runOne(plan, options, *lock, console));
@@ -208,14 +208,14 @@ llvm::Expected<std::string> nullGpusAs(const check::System& system) {
 int rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, const RehearseOptions& options,
                 const Console& console) {
   if (plan.points.empty() && options.where)
-    return console.usage(fmt::format("study {}: no point satisfies {}", plan.study, *options.where));
+    return console.usage("study {}: no point satisfies {}", plan.study, *options.where);
   if (plan.points.empty()) {
-    console.message(fmt::format("study {}: no point satisfies its rules", plan.study));
+    console.message("study {}: no point satisfies its rules", plan.study);
     return kNothingRan;
   }
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
   llvm::Expected<engine::RehearsalOutcome> outcome = engine::rehearse(plan, engine, *progress);
-  if (!outcome) return console.error(outcome.takeError());
+  if (!outcome) return console.error(outcome);
   const report::Part part =
       report::rehearsalPart(plan, outcome->study, {.logs = rehearsal::folderOf(options.results) + "/logs"});
   const bool printed =
@@ -234,12 +234,12 @@ int rehearse(const RehearseOptions& options, const Console& console) {
   Compilation compilation;
   if (!openWithoutErrors(options.study, console, compilation)) return compilation.code();
   auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
-  if (!system) return console.error(system.takeError());
+  if (!system) return console.error(system);
   // A named system is rehearsed on as many null cards as it has GPUs.
   MachineOptions machine = options.machine;
   if (options.study.system) {
     auto cards = nullGpusAs(*system);
-    if (!cards) return console.error(cards.takeError());
+    if (!cards) return console.error(cards);
     machine.null_gpus = std::move(*cards);
   }
   engine::RehearsalOptions engine = options.engine;

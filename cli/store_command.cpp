@@ -28,7 +28,7 @@ void tell(const std::vector<std::string>& messages, const Console& console) {
 /// Reads every line of the journals; the exit code says whether any is damaged.
 int verifyStore(const StoreOptions& options, const Console& console) {
   auto found = store::verify(options.results);
-  if (!found) return console.error(found.takeError());
+  if (!found) return console.error(found);
   tell(found->notes, console);
   for (const std::string& damage : found->damage) console.error(damage);
   const std::string text = fmt::format(
@@ -44,7 +44,7 @@ int compactStore(const StoreOptions& options, const Console& console) {
   std::vector<std::string> messages;
   auto done = store::compact(options.results, messages);
   tell(messages, console);
-  if (!done) return console.error(done.takeError());
+  if (!done) return console.error(done);
   return console.finish(fmt::format("{}: merged {}; {} bytes became {}\n", options.results,
                                     base::counted(done->journals, "journal"), done->bytes_after, done->bytes_before));
 }
@@ -54,7 +54,7 @@ int mergeStore(const StoreOptions& options, const Console& console) {
   std::vector<std::string> messages;
   auto merged = store::merge(options.results, options.other, messages);
   tell(messages, console);
-  if (!merged) return console.error(merged.takeError());
+  if (!merged) return console.error(merged);
   return console.finish(fmt::format("{}: added {}, {}, {} and {} from {}; {} already present\n", options.results,
                                     base::counted(merged->sessions, "session"), base::counted(merged->runs, "run"),
                                     base::counted(merged->blocks, "block"), base::counted(merged->trials, "trial"),
@@ -72,14 +72,14 @@ int exportStore(const StoreOptions& options, const Console& console) {
 
 }  // namespace
 
-void addStoreTools(CLI::App& app, Asked& asked) {
-  CLI::App& store = *app.add_subcommand("store", "Maintain a results folder: verify, compact, merge, export");
+void addStoreTools(const Commands& to) {
+  CLI::App& store = *to.parent.add_subcommand("store", "Maintain a results folder: verify, compact, merge, export");
   store.footer(kPlainExitCodes);
   store.require_subcommand(1);
   // The verbs differ in one argument, so they share one struct and one function that declares them.
   const auto add = [&](const char* name, const char* help, int (*run)(const StoreOptions&, const Console&),
                        const char* other, const char* other_help, const char* type) {
-    auto [command, options] = addCommand(store, asked, name, help, run);
+    auto [command, options] = Commands{store, to.asked}.add(name, help, run);
     if (other) command.add_option(other, options.other, other_help)->required()->type_name(type);
     command.add_option(other ? "--results" : "--results,folder", options.results, "Results folder")
         ->type_name("DIR")
@@ -106,10 +106,10 @@ int extractOne(const plan::Plan& plan, const MeasuredOptions& options, const Con
   engine::Resources resources;
   if (auto error = addResources(options.machine, resources)) return console.error(std::move(error));
   auto outcome = engine::extract(plan, options.results, resources.command_worker);
-  if (!outcome) return console.error(outcome.takeError());
+  if (!outcome) return console.error(outcome);
   for (const std::string& message : outcome->messages) console.message(message);
   for (const auto& [why, number] : outcome->refused)
-    console.message(fmt::format("{} could not be re-read: {}", trials(number), why));
+    console.message("{} could not be re-read: {}", trials(number), why);
   std::string text =
       fmt::format("study {}: re-read {}, {} unchanged", plan.study, trials(outcome->read), outcome->as_before);
   if (outcome->not_kept > 0) text += fmt::format("; {} had no stored output", trials(outcome->not_kept));

@@ -22,19 +22,26 @@ namespace expc::cli {
 /// The call that the command line asks for. The chosen subcommand sets it during parsing; main calls it afterwards.
 using Asked = std::function<int(const Console&)>;
 
-/// Adds a subcommand that calls `run` with its options, and returns both: further options are bound to fields of the
-/// returned struct, which the subcommand's callback keeps alive. `footer` ends its help; without one, CLI11 uses the
-/// footer of `parent`.
-template <typename Options>
-std::pair<CLI::App&, Options&> addCommand(CLI::App& parent, Asked& asked, const char* name, const char* help,
-                                          int (*run)(const Options&, const Console&), const char* footer = nullptr) {
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = parent.add_subcommand(name, help);
-  command->callback(
-      [&asked, options, run] { asked = [options, run](const Console& console) { return run(*options, console); }; });
-  if (footer) command->footer(footer);
-  return {*command, *options};
-}
+/// The commands of the program, or those of a command that has some.
+struct Commands {
+  CLI::App& parent;
+  Asked& asked;
+
+  /// Adds one that calls `run` with its options, and returns both: further options are bound to fields of the returned
+  /// struct, which the command's callback keeps alive. `footer` ends its help; without one, CLI11 uses the footer of
+  /// `parent`.
+  template <typename Options>
+  std::pair<CLI::App&, Options&> add(const char* name, const char* help, int (*run)(const Options&, const Console&),
+                                     const char* footer = nullptr) const {
+    const auto options = std::make_shared<Options>();
+    CLI::App* command = parent.add_subcommand(name, help);
+    command->callback([&asked = asked, options, run] {
+      asked = [options, run](const Console& console) { return run(*options, console); };
+    });
+    if (footer) command->footer(footer);
+    return {*command, *options};
+  }
+};
 
 /// Adds an option to `command`, bound to `value`; `type` is the word for its value in the help. An option bound to a
 /// vector may be repeated and takes one word each time; a positional one takes all that are left.
@@ -85,13 +92,13 @@ inline constexpr std::pair<std::string_view, std::string_view> kStarters[] = {
 void addStudyOptions(CLI::App& command, StudyOptions& options, const char* file_help);
 
 /// Adds the subcommands that help to write studies; they neither measure nor judge.
-void addTools(CLI::App& app, Asked& asked);
+void addTools(const Commands& to);
 
 /// Adds `expc data` and its subcommands.
-void addDataTools(CLI::App& app, Asked& asked);
+void addDataTools(const Commands& to);
 
 /// Adds `expc store` and its subcommands.
-void addStoreTools(CLI::App& app, Asked& asked);
+void addStoreTools(const Commands& to);
 
 /// Answers `expc complete-words …`, which the scripts of cli/completion call: prints the words that could stand at the
 /// cursor. Commands, options and choices are those that `app` declares. Returns the exit code.

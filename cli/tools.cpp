@@ -59,17 +59,17 @@ int explain(const ExplainOptions& options, const Console& console) {
   } else {
     const std::optional<diag::Kind> kind = editor::find(*options.code);
     if (!kind)
-      return console.usage(fmt::format(
+      return console.usage(
           "unknown diagnostic '{}'; {}", *options.code,
-          diag::didYouMean(*options.code, editor::names(), "'expc explain' without a code lists all of them")));
+          diag::didYouMean(*options.code, editor::names(), "'expc explain' without a code lists all of them"));
     text = editor::renderMarkdown(editor::page(*kind), {console.textWidth(), console.colourOut()});
   }
   return console.finish(text);
 }
 
-void addExplain(CLI::App& app, Asked& asked) {
+void addExplain(const Commands& to) {
   auto [command, options] =
-      addCommand(app, asked, "explain", "Explain an error or warning: cause, examples, fix", explain, kPlainExitCodes);
+      to.add("explain", "Explain an error or warning: cause, examples, fix", explain, kPlainExitCodes);
   addOption(command, "code", "CODE", options.code, "Code or name, such as E0203 or unknown-unit (default: list all)");
   command.add_flag("--list", options.list, "List every diagnostic");
 }
@@ -120,8 +120,8 @@ std::optional<editor::ModulePage> pageNamed(const std::string& what, const Conso
   if (!stdlib::module(bare) && what.find('/') == std::string::npos && !what.ends_with(".exp")) {
     std::vector<std::string> names;
     for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
-    console.error(fmt::format("unknown module '{}'; {}", what,
-                              diag::didYouMean("std." + bare, names, "'expc doc' lists them, a file ends in .exp")));
+    console.error("unknown module '{}'; {}", what,
+                  diag::didYouMean("std." + bare, names, "'expc doc' lists them, a file ends in .exp"));
     return std::nullopt;
   }
   Compilation compilation;
@@ -130,7 +130,7 @@ std::optional<editor::ModulePage> pageNamed(const std::string& what, const Conso
   if (page)
     showDiagnostics(compilation, console);
   else
-    console.error(fmt::format("cannot read {}: {}", what, llvm::toString(page.takeError())));
+    console.error("cannot read {}: {}", what, llvm::toString(page.takeError()));
   return std::nullopt;
 }
 
@@ -146,8 +146,8 @@ int doc(const DocOptions& options, const Console& console) {
       const std::vector<std::string>& names = page->workloads;
       if (!llvm::is_contained(names, *options.workload)) {
         const std::string all = names.empty() ? "none" : llvm::join(names, ", ");
-        return console.error(fmt::format("{} has no workload '{}'; {}", page->title, *options.workload,
-                                         diag::didYouMean(*options.workload, names, fmt::format("it has {}", all))));
+        return console.error("{} has no workload '{}'; {}", page->title, *options.workload,
+                             diag::didYouMean(*options.workload, names, fmt::format("it has {}", all)));
       }
       editor::keepWorkload(*page, *options.workload);
     }
@@ -157,9 +157,9 @@ int doc(const DocOptions& options, const Console& console) {
   return console.finish(text);
 }
 
-void addDoc(CLI::App& app, Asked& asked) {
-  auto [command, options] = addCommand(
-      app, asked, "doc", "Print what a module declares: workloads, parameters, metrics, enums", doc, kPlainExitCodes);
+void addDoc(const Commands& to) {
+  auto [command, options] =
+      to.add("doc", "Print what a module declares: workloads, parameters, metrics, enums", doc, kPlainExitCodes);
   addOption(command, "module", "MODULE|FILE", options.module,
             "A built-in module, such as std.image, or a file (.exp); default: list the built-in modules");
   addOption(command, "workload", "WORKLOAD", options.workload, "Only this workload of the module");
@@ -186,9 +186,9 @@ int newStudy(const NewOptions& options, const Console& console) {
   if (starter == std::end(kStarters)) {
     std::vector<std::string> names;
     for (const auto& [workload, file] : kStarters) names.emplace_back(workload);
-    return console.usage(fmt::format(
+    return console.usage(
         "unknown starter '{}'; {}", options.workload,
-        diag::didYouMean(options.workload, names, fmt::format("--workload takes {}", fmt::join(names, ", ")))));
+        diag::didYouMean(options.workload, names, fmt::format("--workload takes {}", fmt::join(names, ", "))));
   }
   std::filesystem::path path = options.name;
   if (path.extension() != ".exp") path += ".exp";
@@ -196,20 +196,19 @@ int newStudy(const NewOptions& options, const Console& console) {
   // The study is called like its file, so the file's name must be a name of the language.
   if (!parse::isName(name))
     return console.usage(
-        fmt::format("'{}' cannot name a study: a name has letters, digits and _, does not start with a digit, and is "
-                    "not a word of the language",
-                    name));
+        "'{}' cannot name a study: a name has letters, digits and _, does not start with a digit, and is "
+        "not a word of the language",
+        name);
   // Every starter declares the study `starter` on a line of its own.
   constexpr std::string_view kStudy = "\nstudy starter {";
   std::string text(*starterText(starter->second));
   if (options.from) {
     auto output = files::read(*options.from);
-    if (!output) return console.error(output.takeError());
+    if (!output) return console.error(output);
     auto made = starterFrom((*output)->getBuffer(), *options.from);
     if (!made)
-      return console.error(
-          fmt::format("{}: unknown format (known: {}); read other formats with `outputs csv(\"{}\")` or `json`",
-                      *options.from, readersText(), *options.from));
+      return console.error("{}: unknown format (known: {}); read other formats with `outputs csv(\"{}\")` or `json`",
+                           *options.from, readersText(), *options.from);
     text = std::move(*made);
   }
   text.replace(text.find(kStudy), kStudy.size(), "\nstudy " + name + " {");
@@ -222,20 +221,19 @@ int newStudy(const NewOptions& options, const Console& console) {
   for (auto& [file, content] : written) {
     check::replaceAll(content, "starter.py", name + ".py");
     if (!options.force && files::isThere(file))
-      return console.error(fmt::format("{} exists; choose another name, or replace it with --force", file));
+      return console.error("{} exists; choose another name, or replace it with --force", file);
   }
   for (const auto& [file, content] : written) {
     if (llvm::Error error = files::write(file, content))
-      return console.error(fmt::format("cannot write {}", llvm::toString(std::move(error))));
+      return console.error("cannot write {}", llvm::toString(std::move(error)));
     said += fmt::format("wrote {}\n", file);
   }
   return console.finish(said + fmt::format("  expc check {0}\n  expc plan {0}\n  expc run {0}{1}\n", shown,
                                            options.from ? "" : " --preset quick"));
 }
 
-void addNew(CLI::App& app, Asked& asked) {
-  auto [command, options] =
-      addCommand(app, asked, "new", "Write a commented study to start from", newStudy, kPlainExitCodes);
+void addNew(const Commands& to) {
+  auto [command, options] = to.add("new", "Write a commented study to start from", newStudy, kPlainExitCodes);
   addOption(command, "name", "NAME", options.name, "Name of the study; the file is NAME.exp")->capture_default_str();
   addOption(command, "--workload", "WORKLOAD", options.workload,
             "What it runs: command (a program of your own), torch (a PyTorch script of your own, which is written "
@@ -250,10 +248,10 @@ void addNew(CLI::App& app, Asked& asked) {
 
 // ---- fmt, lsp
 
-void addFmt(CLI::App& app, Asked& asked) {
+void addFmt(const Commands& to) {
   auto [command, options] =
-      addCommand(app, asked, "fmt", "Format study files", format,
-                 "Exit codes: 0 success, 1 error, or with --check a file that would change, 2 usage.");
+      to.add("fmt", "Format study files", format,
+             "Exit codes: 0 success, 1 error, or with --check a file that would change, 2 usage.");
   addOption(command, "paths", "PATH", options.paths,
             "Files and folders, or - to format standard input to standard output")
       ->required();
@@ -279,21 +277,20 @@ std::vector<std::string> workloadsOf(const std::string& module) {
   return page ? page->workloads : std::vector<std::string>();
 }
 
-void addTools(CLI::App& app, Asked& asked) {
-  addExplain(app, asked);
-  addFmt(app, asked);
-  addDoc(app, asked);
-  addNew(app, asked);
-  addDataTools(app, asked);
-  addStoreTools(app, asked);
+void addTools(const Commands& to) {
+  addExplain(to);
+  addFmt(to);
+  addDoc(to);
+  addNew(to);
+  addDataTools(to);
+  addStoreTools(to);
 
   auto [completion, shell] =
-      addCommand(app, asked, "completion", "Print a shell completion script", printCompletionScript, kPlainExitCodes);
+      to.add("completion", "Print a shell completion script", printCompletionScript, kPlainExitCodes);
   addOption(completion, "shell", "SHELL", shell, "bash, zsh or fish")->required();
 
-  auto [server, stdio] =
-      addCommand(app, asked, "lsp", "Language server for editors (docs/editors.md)", lsp,
-                 "Exit codes: 0 after shutdown and exit, 1 if the client left without them, 2 usage.");
+  auto [server, stdio] = to.add("lsp", "Language server for editors (docs/editors.md)", lsp,
+                                "Exit codes: 0 after shutdown and exit, 1 if the client left without them, 2 usage.");
   server.add_flag("--stdio", stdio,
                   "Talk over standard input and output; always on, for clients that pass this option");
 }

@@ -50,8 +50,8 @@ int showExplanation(const describe::Findings& findings, const ReportOptions& opt
   // Pairs without profiles are counted rather than listed: a change may concern hundreds of pairs.
   const size_t lacking = pairs->size() - explained.size();
   if (lacking > 0)
-    console.message(fmt::format("{} of {} pairs of points with '{}' have no block with profile trials of both. {}",
-                                lacking, pairs->size(), options.explain, report::profileAdvice(plan)));
+    console.message("{} of {} pairs of points with '{}' have no block with profile trials of both. {}", lacking,
+                    pairs->size(), options.explain, report::profileAdvice(plan));
   if (explained.empty()) return kError;
   return console.finish(options.format == Format::Json
                             ? base::prettyJson(llvm::json::Value(std::move(explained))) + "\n"
@@ -93,7 +93,7 @@ llvm::Expected<const report::Chart*> chosen(const std::vector<report::Chart>& ch
 int drawOne(const std::vector<report::Chart>& charts, const ReportOptions& options, const Console& console) {
   const char* format = wordOf(options.format);
   auto chart = chosen(charts, options.chart);
-  if (!chart) return console.error(chart.takeError());
+  if (!chart) return console.error(chart);
   const std::string path = options.to.empty() ? fileName((*chart)->name) + "." + format : options.to;
   if (llvm::Error error = exports::drawChart(**chart, format, path)) return console.error(std::move(error));
   return console.finish(base::printable(path) + "\n");
@@ -130,7 +130,7 @@ int showVerdicts(const plan::Plan& plan, const store::Results& results, const Re
   llvm::Error written = report::writeHtml(page, findings, html);
   const bool page_failed = static_cast<bool>(written);
   if (page_failed && options.html.empty())  // nobody asked for it: the verdicts are what counts
-    console.message(fmt::format("the report page was not written: {}", llvm::toString(std::move(written))));
+    console.message("the report page was not written: {}", llvm::toString(std::move(written)));
   else if (page_failed)
     console.error(std::move(written));
 
@@ -155,7 +155,7 @@ std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::s
                                             const Console& console) {
   llvm::Expected<rehearsal::Study> found = rehearsal::read(results, plan.study);
   if (found) return std::move(*found);
-  console.message(fmt::format("cannot read the rehearsal: {}", llvm::toString(found.takeError())));
+  console.message("cannot read the rehearsal: {}", llvm::toString(found.takeError()));
   return std::nullopt;
 }
 

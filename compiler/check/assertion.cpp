@@ -108,18 +108,18 @@ struct AssertionChecker {
       sign.front() = sign.front() == '<' ? '>' : sign.front() == '>' ? '<' : sign.front();
       turned = true;
       const std::string mended = fmt::format("{} {} {}", written(declaration.bound->range), sign, written(expr.range));
-      return builder.note({}, "the subject stands first: '{}'", mended).fix(declaration.range, mended).refuse();
+      return builder.note("the subject stands first: '{}'", mended).fix(declaration.range, mended).refuse();
     }
     if (std::holds_alternative<ast::BinaryExpr>(expr.node))
-      builder.note({}, "a metric may be derived: 'metric total = a + b', and 'total' judged");
+      builder.note("a metric may be derived: 'metric total = a + b', and 'total' judged");
     else if (!call)
-      builder.note({}, "write its name, and '[factor = level]' to look at one level");
+      builder.note("write its name, and '[factor = level]' to look at one level");
     if (!call) return builder.refuse();
     const std::string& function = call->callee.parts.back().name;
     const bool aggregates = words::find(words::Role::Comparison, function);
-    if (aggregates) builder.note({}, "say over what, as in 'geomean(gain) over program'");
+    if (aggregates) builder.note("say over what, as in 'geomean(gain) over program'");
     if (!aggregates || words::find(words::Role::Taken, function))
-      builder.note({}, "of trials write the name alone; with a confidence the claim is about their median");
+      builder.note("of trials write the name alone; with a confidence the claim is about their median");
     return builder.refuse();
   }
 
@@ -285,7 +285,7 @@ struct AssertionChecker {
       emitter
           .build(declared.where->range, CriterionShape, name,
                  "must ask 'feasible' beside other conditions, joined by 'and'")
-          .note({}, "it leaves out the points that are expected to run out of memory, whatever else is asked")
+          .note("it leaves out the points that are expected to run out of memory, whatever else is asked")
           .emit();
     if (feasible > 0 && assertion.infeasible)
       emitter.emit(declared.where->range, CriterionShape, name,
@@ -293,7 +293,6 @@ struct AssertionChecker {
     if (feasible > 0 && study.workload->estimates.empty())
       emitter.build(declared.where->range, FeasibleWithoutEstimate, study.workload->name)
           .note(
-              {},
               "it asks for estimates before the run; write 'infeasible or …' as the claim for what runs out of memory")
           .emit();
     for (unsigned parameter : parametersOf(*quantifier.where)) {
@@ -436,10 +435,10 @@ struct AssertionChecker {
     if (dimension().isPlain() && number.dimension == Dimension::share()) return number.value;
     auto builder = emitter.build(expr.range, errors::UnitMismatch, fmt::format("'{}'", subjectName()),
                                  describe(Type::number(dimension())), what, describe(Type::number(number.dimension)));
-    if (dimension() == Dimension::ratio()) builder.note({}, "a Ratio is written with 'x', as in 1.2x");
-    if (dimension() == Dimension::share()) builder.note({}, "a Share is written with '%', as in 95%");
+    if (dimension() == Dimension::ratio()) builder.note("a Ratio is written with 'x', as in 1.2x");
+    if (dimension() == Dimension::share()) builder.note("a Share is written with '%', as in 95%");
     if (!dimension().isPure() && number.dimension.isPlain())
-      builder.note({}, "write its unit, as in {}{}", context.written(expr.range), dimension().baseUnit());
+      builder.note("write its unit, as in {}{}", context.written(expr.range), dimension().baseUnit());
     return builder.refuse();
   }
 
@@ -468,7 +467,7 @@ struct AssertionChecker {
     auto relation = declaration.relation ? relationOf(opOf(*declaration.relation)) : std::nullopt;
     if (!relation || !declaration.bound)
       return emitter.build(declaration.subject->range, CriterionShape, name, "has no bound that can be judged")
-          .note({}, "write '>= 1.2x', '<= 80GiB' or 'within 0.9x..1.1x'")
+          .note("write '>= 1.2x', '<= 80GiB' or 'within 0.9x..1.1x'")
           .emit();
     auto low = limit(*declaration.bound, "the bound");
     if (!low) return;
@@ -527,7 +526,7 @@ void reportSilent(diag::Emitter& emitter, const Study& study, const std::string&
   const std::string quantified = names.size() == 1 ? first.name : "*";
   auto builder = emitter.build(range, CriterionSilent, criterion, diag::list(names));
   if (!assertion.metric || first.levels.empty())
-    return builder.note({}, "quantify it, as in 'forall {}:'", quantified).emit();
+    return builder.note("quantify it, as in 'forall {}:'", quantified).emit();
   const std::string& subject = study.nameOf(assertion.comparison, assertion.metric);
   const bool ratio = study.dimensionOf(assertion.comparison, assertion.metric) == Dimension::ratio();
   // Propose a level at which the comparison has a value: not its baseline.
@@ -578,10 +577,9 @@ bool refuseUnreachable(StudyScope& context, const Subject& subject, const Bound&
   context.emitter
       .build(range, UnreachableBound, fmt::format("'{}'", context.study.nameOf(subject.comparison, subject.metric)),
              bound.text)
-      .note({}, "{}",
-            share      ? "a Share lies between 0% and 100%"
-            : quotient ? "a ratio of two measurements is above zero"
-                       : "its values are never negative")
+      .note("{}", share      ? "a Share lies between 0% and 100%"
+                  : quotient ? "a ratio of two measurements is above zero"
+                             : "its values are never negative")
       .emit();
   return true;
 }
@@ -601,11 +599,10 @@ void refuseEquality(Claiming& claiming, const ast::Assertion& declaration, const
   claiming.context.emitter
       .build(declaration.bound ? declaration.bound->range : confidence, EqualityWithConfidence,
              study.nameOf(assertion.comparison, assertion.metric))
-      .note({}, "{}",
-            study.dimensionOf(assertion.comparison, assertion.metric) == Dimension::ratio()
-                ? "write a band: 'within 0.98x..1.02x'"
-                : fmt::format("write a band around {}: 'within LOW..HIGH'",
-                              claiming.context.written(declaration.bound->range)))
+      .note("{}", study.dimensionOf(assertion.comparison, assertion.metric) == Dimension::ratio()
+                      ? "write a band: 'within 0.98x..1.02x'"
+                      : fmt::format("write a band around {}: 'within LOW..HIGH'",
+                                    claiming.context.written(declaration.bound->range)))
       .emit();
 }
 

@@ -109,7 +109,7 @@ std::optional<bool> holds(const std::string& condition) {
   const check::Study& study = *fixture.program.studies[0];
   std::vector<const check::Value*> parameters;
   for (const auto& argument : study.uses[0].arguments) parameters.push_back(argument ? &*argument : nullptr);
-  parameters[study.workload->findParameter("rank")] = nullptr;  // inactive: the method is none
+  parameters[study.findParameter("rank")] = nullptr;  // inactive: the method is none
   check::System machine = check::System::unknown("box");
   machine.set("gpus", check::Value::number(4));
   check::Outcome outcome =

@@ -75,7 +75,7 @@ struct StudyScope {
 
   /// The context of an expression inside the study. `system`: it may read the machine.
   ExpressionScope place(bool system = false) { return {&scope, &study.workload->parameters, &lets, &study, system}; }
-  // What Context builds and finds, at this place.
+  // Functions of Context, at this place.
   FormulaPtr condition(const ast::Expr& expr, std::string_view what) { return context.condition(expr, place(), what); }
   std::optional<Value> number(const ast::Expr& expr, std::string_view what) {
     return context.number(expr, place(), what);

@@ -134,8 +134,7 @@ struct CommandChecker {
         checkTemplate(text);
         if (!argument.options && isShellWord(text.value) && !std::exchange(said, true))
           emitter.build(text.range, ShellWord, text.value)
-              .note({},
-                    "to use a shell, run one: [\"sh\", \"-c\", \"…\"], and list the files that it reads in 'inputs'")
+              .note("to use a shell, run one: [\"sh\", \"-c\", \"…\"], and list the files that it reads in 'inputs'")
               .emit();
         made.texts.push_back(text.value);
       }
@@ -164,7 +163,7 @@ struct CommandChecker {
         if (named)
           error.guess(parse::writtenRange(of.context.sources, text.range, at, at + 1 + name.size()),
                       fmt::format("${{{}}}", name.str()));
-        return error.note({}, "write '${{{}}}', or '$$' for a dollar sign", named ? name.str() : "gpus").emit();
+        return error.note("write '${{{}}}', or '$$' for a dollar sign", named ? name.str() : "gpus").emit();
       }
       placeholder(parse::writtenRange(of.context.sources, text.range, at + 2, end), value.substr(at + 2, end - at - 2));
       at = end;
@@ -201,7 +200,7 @@ struct CommandChecker {
       return void(diag::unknownName(emitter, range, "service", of, own));
     if (!llvm::is_contained(own, of))
       return emitter.build(range, errors::BadService, of, fmt::format("is not used by '{}'", declaration.name.name))
-          .note({}, "write 'service {}' in the workload", of)
+          .note("write 'service {}' in the workload", of)
           .emit();
     if (!llvm::is_contained(kOfService, part))
       return void(diag::unknownName(emitter, range, "part of a service's address", part, kOfService));
@@ -226,7 +225,7 @@ struct CommandChecker {
         emitter
             .build(workload.parameters[index].range, errors::BadService, declaration.name.name,
                    fmt::format("has a parameter '{0}', and '${{{0}}}' is its own {0}", name))
-            .note({}, "give the parameter another name")
+            .note("give the parameter another name")
             .emit();
   }
 
@@ -263,9 +262,9 @@ struct CommandChecker {
         made.texts.size() == 2 && first.find("{value}") == std::string::npos && last.starts_with("{value}");
     if (!named || (!alone && !pair))
       bad(argument.range, "has 'options' in a form that no program understands")
-          .note({},
-                "write 'options \"--{{name}}\" \"{{value}}\"' or 'options \"--{{name}}={{value}}\"'; {{dashed}} is "
-                "the name with dashes")
+          .note(
+              "write 'options \"--{{name}}\" \"{{value}}\"' or 'options \"--{{name}}={{value}}\"'; {{dashed}} is "
+              "the name with dashes")
           .emit();
   }
 
@@ -311,7 +310,7 @@ struct CommandChecker {
     if (command.ranks && workload.findParameter("gpus") >= 0) return;
     bad(name.range,
         command.ranks ? "has ranks, but no parameter 'gpus' that counts them" : "counts its ranks by 'gpus' only")
-        .note({}, "write 'ranks gpus' and 'param gpus : int in 1.. = 1': one process is started for each device")
+        .note("write 'ranks gpus' and 'param gpus : int in 1.. = 1': one process is started for each device")
         .emit();
   }
 
@@ -333,7 +332,7 @@ void refuseClauses(WorkloadScope& of) {
   const ast::WorkloadDecl& declaration = of.declaration;
   const auto refuse = [&](source::Range range, std::string_view clause) {
     of.emitter.build(range, BadCommand, declaration.name.name, fmt::format("is missing, so '{}' has no effect", clause))
-        .note({}, "write 'workload {} command [\"./program\", options] {{ … }}'", declaration.name.name)
+        .note("write 'workload {} command [\"./program\", options] {{ … }}'", declaration.name.name)
         .emit();
   };
   if (!declaration.inputs.empty()) refuse(declaration.inputs[0].range, "inputs");

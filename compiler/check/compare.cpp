@@ -254,7 +254,7 @@ struct Comparisons {
     const auto published = weightOf(context, expr);
     comparison.weight = published ? *published : context.context.build(expr, context.place());
     if (!comparison.weight || comparison.weight->type.isError()) return false;
-    if (comparison.weight->type.kind != Type::Kind::Number)
+    if (!comparison.weight->type.isNumber())
       return emitter.refuse(expr.range, errors::TypeMismatch, "a weight", "a number", comparison.weight->type.name());
     return readsThere(*comparison.weight, comparison);
   }
@@ -269,7 +269,7 @@ struct Comparisons {
 
   /// The workload's condition under which more of a factor share the same work; null if it has none.
   FormulaPtr sharesWork(const Factor& factor) const {
-    return factor.lockstep() ? nullptr : study.workload->parameters[factor.parameters[0]].strong;
+    return factor.lockstep() ? nullptr : study.parameter(factor.parameters[0]).strong;
   }
 
   /// The second argument as written: "strong", "weak", or something else.
@@ -292,7 +292,7 @@ struct Comparisons {
       auto builder = emitter.build(
           declaration.call_range, errors::WrongArguments, name, aggregates ? "one metric or comparison" : "one metric",
           call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
-      if (aggregates) builder.note({}, "'geomean' and 'mean' take a weight too: 'mean(wall, weight = lines)'");
+      if (aggregates) builder.note("'geomean' and 'mean' take a weight too: 'mean(wall, weight = lines)'");
       return builder.refuse();
     }
     if (argument(declaration)) return true;
@@ -300,10 +300,10 @@ struct Comparisons {
       return emitter
           .build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric or comparison",
                  "a selected level")
-          .note({}, "leave the level out, and select it where '{0}' is judged: '{0}[…] >= …'", declaration.name.name)
+          .note("leave the level out, and select it where '{0}' is judged: '{0}[…] >= …'", declaration.name.name)
           .refuse();
     return emitter.build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric", "an expression")
-        .note({}, "name it first: 'metric share = launch_time / wall'")
+        .note("name it first: 'metric share = launch_time / wall'")
         .refuse();
   }
 
@@ -321,15 +321,15 @@ struct Comparisons {
       if (declared && declared->baseline) return context.context.refuse();
       auto builder = emitter.build(declaration.over_range, CompareWithoutBaseline, comparison.name, factor.name);
       if (study.hasWorkloadFactor() && comparison.over == 0)
-        builder.note({}, "name the level to compare with: 'against {}'", factor.levels.back().label);
+        builder.note("name the level to compare with: 'against {}'", factor.levels.back().label);
       else
         builder.note(factor.range, "give the factor a 'baseline', or the comparison 'against' a level");
       return builder.refuse();
     }
     const ast::Identifier* word = wordOf(*declaration.against);
-    const Type& type = study.workload->parameters[factor.parameters[0]].type;
+    const Type& type = study.parameter(factor.parameters[0]).type;
     // An enum may have a level called `previous`, which wins.
-    bool is_level = type.kind == Type::Kind::Enum && type.enumeration->find("previous") >= 0;
+    bool is_level = type.isEnum() && type.enumeration->find("previous") >= 0;
     if (word && word->name == "previous" && !is_level) {
       comparison.previous = true;
       return true;
@@ -400,10 +400,10 @@ struct Comparisons {
       auto builder = emitter.build(declaration.call.arguments[0].value->range, EfficiencyOfNonRate, metric.name,
                                    metric.dimension.typeName());
       if (time)
-        builder.note({},
-                     "declare which work this is the time of: 'efficiency({0}, strong)' if the work is the same at all "
-                     "levels, 'efficiency({0}, weak)' if it grows with them",
-                     metric.name);
+        builder.note(
+            "declare which work this is the time of: 'efficiency({0}, strong)' if the work is the same at all "
+            "levels, 'efficiency({0}, weak)' if it grows with them",
+            metric.name);
       const auto other = std::ranges::find_if(study.metrics, &Dimension::isRate, &Metric::dimension);
       if (other != study.metrics.end()) builder.note(other->range, "'{}' is a rate", other->name);
       builder.emit();
@@ -488,7 +488,7 @@ struct Comparisons {
 diag::Refusal goneFactor(StudyScope& context, const Comparison& comparison, unsigned factor, source::Range range) {
   const Comparison* at = &comparison;
   while (!llvm::is_contained(at->aggregated, factor)) at = &context.study.comparisons[*at->inner];
-  if (at->function == Function::OfProcess) {
+  if (at->ofProcess()) {
     const Metric& metric = context.study.metrics[at->metric];
     const std::string file = metric.source ? metric.source->file : "";
     return context.emitter.build(range, OfProcess, comparison.name, context.study.factors[factor].name)

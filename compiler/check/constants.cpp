@@ -29,7 +29,7 @@ bool Refinement::allows(const Value& value) const {
 bool Context::allows(const Value& value, source::Range range, const Type& type,
                      const std::optional<Refinement>& refinement, std::string_view what) {
   const Rational* number = value.asNumber();
-  if (type.kind == Type::Kind::Number && type.whole && number && !number->isInteger())
+  if (type.isNumber() && type.whole && number && !number->isInteger())
     return emitter.refuse(range, errors::TypeMismatch, what, "a whole number", number->toString());
   if (!refinement || refinement->allows(value)) return true;
   return emitter.build(range, errors::OutOfRange, what, value.toString(), "in " + refinement->text)
@@ -47,7 +47,7 @@ bool Context::positive(const Value& value, source::Range range, std::string_view
 FormulaPtr Context::asNumber(FormulaPtr formula, const Type& wanted) {
   // Convert constants only: a computed share keeps its type, so that mixing it with numbers is reported.
   const bool share = formula->isConstant() && formula->type.dimension == Dimension::share();
-  if (!share || wanted.kind != Type::Kind::Number || wanted.whole || !wanted.dimension.isPlain()) return formula;
+  if (!share || !wanted.isNumber() || wanted.whole || !wanted.dimension.isPlain()) return formula;
   return constantOf(Value::number(*formula->constant.asNumber()), Type::number(), formula->range);
 }
 

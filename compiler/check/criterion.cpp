@@ -115,7 +115,7 @@ struct CriterionChecker {
     if (std::ranges::none_of(criterion.assertions, compares)) return;
     const source::Range end{declaration.range.file, declaration.range.end, declaration.range.end};
     emitter.build(declaration.name.range, EveryTrial, criterion.name)
-        .note({}, "a claim about the effect ends with a confidence, as in 'with confidence 95%'")
+        .note("a claim about the effect ends with a confidence, as in 'with confidence 95%'")
         .fix(end, " always")
         .emit();
   }
@@ -135,7 +135,7 @@ struct CriterionChecker {
             .build(expr.range, CriterionShape, criterion.name,
                    fmt::format("needs no confidence: {} is seen, not estimated",
                                criterion.assertions[0].absent ? "a missing value" : "running out of memory"))
-            .note({}, "leave out 'with confidence'")
+            .note("leave out 'with confidence'")
             .emit();
       else
         criterion.confidence = checkConfidence(context, expr);

@@ -188,7 +188,7 @@ struct DesignChecker {
     if (ranged && setting.until) return condition(kind, *setting.until);
     if (ranged)
       emitter.build(setting.value->range, BadUntil, toString(kind), "have a range, but no rule when to stop in it")
-          .note({}, "write 'until half_width(gain) <= 1%' after the range")
+          .note("write 'until half_width(gain) <= 1%' after the range")
           .emit();
     else if (setting.until)
       emitter.emit(setting.until->range, BadUntil, toString(kind),
@@ -209,7 +209,7 @@ struct DesignChecker {
     const ast::Identifier* word = width && !call->arguments[0].name ? wordOf(*call->arguments[0].value) : nullptr;
     if (!word)
       return emitter.build(expr.range, BadUntil, toString(kind), "can stop only at the half-width of an interval")
-          .note({}, "write 'until half_width(gain) <= 1%'")
+          .note("write 'until half_width(gain) <= 1%'")
           .emit();
     Until until;
     until.range = expr.range;
@@ -245,7 +245,7 @@ struct DesignChecker {
     if (until.relative || written == of) return context.context.positive(*value, expr.range, "the half-width");
     return emitter
         .build(expr.range, errors::UnitMismatch, "the half-width", written.typeName(), "the interval", of.typeName())
-        .note({}, "a share such as 1% is of the estimate")
+        .note("a share such as 1% is of the estimate")
         .refuse();
   }
 
@@ -278,7 +278,7 @@ struct DesignChecker {
     const auto served = [](const Use& use) { return !use.workload->services.empty(); };
     if (std::ranges::none_of(study.uses, served) && study.workload->valid)
       return emitter.build(name.range, errors::NotSupported, "'restart' in a study without a service")
-          .note({}, "a workload names its service: 'service server'")
+          .note("a workload names its service: 'service server'")
           .emit();
     add(name, Rational(static_cast<int64_t>(*restart)), design.settings);
   }
@@ -364,7 +364,7 @@ std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::De
   if (designs.empty()) {
     if (!partial)
       context.emitter.build(context.study.range, MissingDesign, context.study.name)
-          .note({}, "write 'design {{ timed {{ repeat 10  steps 300  warmup 30 }}  seed 7 }}'")
+          .note("write 'design {{ timed {{ repeat 10  steps 300  warmup 30 }}  seed 7 }}'")
           .emit();
     return std::nullopt;
   }
@@ -438,7 +438,7 @@ void checkDesignCovers(StudyContext& context, size_t before) {
     for (const auto& [name, setting] : block.settings)
       if (context.context.problems() == before && !reads(study, name))
         context.emitter.build(setting.range, UnusedSetting, name, toString(kind))
-            .note({}, "write '${{{}}}' in an argument, or leave the setting out: it has no effect", name)
+            .note("write '${{{}}}' in an argument, or leave the setting out: it has no effect", name)
             .emit();
   };
   // A kind's block must have all required settings, and something measured must come from it.

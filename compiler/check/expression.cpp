@@ -71,7 +71,7 @@ FormulaPtr Context::make(Formula formula) {
   // Shared lets count at each use, so the size bounds the time of evaluation, not only memory.
   if (size > kMaxFormulaSize)
     return error(emitter.build(formula.range, ExpressionTooLarge)
-                     .note({}, "with its 'let's expanded it has more than {} parts", kMaxFormulaSize)
+                     .note("with its 'let's expanded it has more than {} parts", kMaxFormulaSize)
                      .refuse());
   formula.size = static_cast<uint32_t>(size);
   if (!constant) return std::make_shared<const Formula>(std::move(formula));
@@ -157,7 +157,7 @@ FormulaPtr Context::literal(const ast::NumberLiteral& literal, const Site& at) {
   if (value) value = *value * unit->scale;
   if (!value)
     return error(emitter.build(at.range, errors::NumberTooLarge, literal.digits + literal.unit)
-                     .note({}, "numbers are exact fractions of 64-bit whole numbers, in base units")
+                     .note("numbers are exact fractions of 64-bit whole numbers, in base units")
                      .refuse());
   return constantOf(Value::number(*value, unit->dimension), Type::number(unit->dimension), at.range);
 }
@@ -200,7 +200,7 @@ FormulaPtr Context::name(const ast::NameExpr& name, const Site& at) {
     ++*at.place.feasible;
     return constantOf(Value::boolean(true), Type::boolean(), at.range);
   }
-  if (at.expected && at.expected->kind == Type::Kind::Enum) return level(word, *at.expected->enumeration);
+  if (at.expected && at.expected->isEnum()) return level(word, *at.expected->enumeration);
   if (at.place.metrics)
     if (FormulaPtr read = metric(word, at.place, false)) return movedTo(std::move(read), at.range);
   if (int index = findParameter(at.place, word.name); index >= 0) {
@@ -213,7 +213,7 @@ FormulaPtr Context::name(const ast::NameExpr& name, const Site& at) {
   // The commonest mistake where a string is expected.
   if (at.expected && (at.expected->kind == Type::Kind::String || at.expected->kind == Type::Kind::Path))
     return error(emitter.build(word.range, diag::UnknownName, "name", word.name, "")
-                     .note({}, "put a string in quotes")
+                     .note("put a string in quotes")
                      .guess(word.range, fmt::format("\"{}\"", word.name))
                      .refuse());
   // An expected Error means that the type is unknown, so the word may well be a level (lookUp).
@@ -232,7 +232,7 @@ FormulaPtr Context::qualified(const ast::NameExpr& name, const Site& at) {
   if (named) return named;
   if (module->enums.contains(parts[1].name))
     return error(emitter.build(parts[1].range, diag::UnknownName, "value", parts[1].name, "")
-                     .note({}, "it is an enum; 'factor {}' without 'in' has all of its levels", parts[1].name)
+                     .note("it is an enum; 'factor {}' without 'in' has all of its levels", parts[1].name)
                      .refuse());
   return error(unknownName(emitter, "value", parts[1], namesOf(module->lets)));
 }
@@ -246,8 +246,7 @@ FormulaPtr Context::systemProperty(const ast::QualifiedName& name, const Site& a
   if (!at.place.system)
     return error(
         emitter.build(at.range, MisplacedSystem)
-            .note({},
-                  "such a rule marks points that a machine cannot run; everything else must not depend on the machine")
+            .note("such a rule marks points that a machine cannot run; everything else must not depend on the machine")
             .refuse());
   return make(Formula::Op::System, systemProperties()[index].type, at.range, {}, static_cast<unsigned>(index));
 }
@@ -262,8 +261,7 @@ ModuleScope* Context::module(const ast::Identifier& word, ModuleScope& scope) {
   const bool failed = std::ranges::any_of(scope.imports, [](const auto& import) { return !import.second; });
   if (!failed && (stdlib::module(word.name) || scope.imports.empty()))
     emitter.build(word.range, diag::UnknownName, "module", word.name, "")
-        .note({}, "{}",
-              stdlib::module(word.name) ? fmt::format("write 'import std.{}'", word.name) : "nothing is imported")
+        .note("{}", stdlib::module(word.name) ? fmt::format("write 'import std.{}'", word.name) : "nothing is imported")
         .emit();
   else if (!failed)
     unknownName(emitter, "module", word, namesOf(scope.imports));
@@ -279,21 +277,21 @@ void Context::unknown(const ast::Identifier& word, const ExpressionScope& place)
     const std::string_view measured = metric >= 0 ? "metric" : "comparison";
     note(word.range, metric >= 0 ? study->workload->metrics[metric].range : study->comparisons[comparison].range);
     emitter.build(word.range, errors::NotAValue, fmt::format("the {} '{}'", measured, word.name))
-        .note({}, "{}s have no value before a run; judge them by a criterion: criterion good: forall *: {} <= …",
-              measured, word.name)
+        .note("{}s have no value before a run; judge them by a criterion: criterion good: forall *: {} <= …", measured,
+              word.name)
         .emit();
     return;
   }
   // A unit, written like a variable.
   if (findUnit(word.name) || place.module->units.contains(word.name)) {
     emitter.build(word.range, diag::UnknownName, "name", word.name, "")
-        .note({}, "it is a unit: write '1{}' for one", word.name)
+        .note("it is a unit: write '1{}' for one", word.name)
         .emit();
     return;
   }
   if (place.siblings && named(*place.siblings, word.name)) {
     emitter.build(word.range, diag::UnknownName, "name", word.name, "")
-        .note({}, "a default is a constant; a 'let' in place of the parameter may use others and stand in arguments")
+        .note("a default is a constant; a 'let' in place of the parameter may use others and stand in arguments")
         .emit();
     return;
   }
@@ -348,7 +346,7 @@ FormulaPtr Context::level(const ast::Identifier& word, const EnumType& type) {
     std::vector<std::string> names;
     builder.suggest(word.range, word.name, [&] { return names = namesOf(type.levels)(); });
     if (word.name == type.name)
-      builder.note({}, "it is the enum; 'factor {}' without 'in' has all of its levels", type.name);
+      builder.note("it is the enum; 'factor {}' without 'in' has all of its levels", type.name);
     return error(builder.note(type.range, "{} has the levels {}", type.name, diag::list(names)).refuse());
   }
   note(word.range, type.levels[index].range);
@@ -362,7 +360,7 @@ FormulaPtr Context::level(const ast::Identifier& word, const EnumType& type) {
 FormulaPtr Context::variant(const ast::CallExpr& call, const Site& at) {
   // A call is a level with a payload if an enum is expected, or else a function. `choose`, `max` and `min` may
   // yield an enum too, so they are tried first, unless the enum has a level of that name.
-  const bool wants_level = at.expected && at.expected->kind == Type::Kind::Enum;
+  const bool wants_level = at.expected && at.expected->isEnum();
   const std::string& callee = call.callee.parts[0].name;
   const bool bare = call.callee.parts.size() == 1;
   if (at.place.metrics && bare && !wants_level)
@@ -381,7 +379,7 @@ FormulaPtr Context::variant(const ast::CallExpr& call, const Site& at) {
     const std::string& function = call.callee.parts.back().name;
     if (!at.expected || !at.expected->isError())
       emitter.build(at.range, errors::NotAValue, fmt::format("the call '{}(…)'", function))
-          .note({}, "the functions of expressions are {}", diag::list(words::texts(words::Role::Choice)))
+          .note("the functions of expressions are {}", diag::list(words::texts(words::Role::Choice)))
           .emit();
     return refused(call, at);
   }
@@ -421,7 +419,7 @@ FormulaPtr Context::variant(const ast::CallExpr& call, const Site& at) {
 bool Context::tooDeep(source::Range range) {
   if (let_depth_ < kMaxLetDepth) return false;
   emitter.build(range, ExpressionTooLarge)
-      .note({}, "more than {} names are defined by one another here", kMaxLetDepth)
+      .note("more than {} names are defined by one another here", kMaxLetDepth)
       .emit();
   return true;
 }

@@ -68,7 +68,7 @@ EXPC_DIAGNOSTIC(BadInside, "the inside parameter '{0}' {1}");
 
 inline void badInside(diag::Emitter& emitter, source::Range range, const std::string& name, std::string_view why) {
   emitter.build(range, BadInside, name, why)
-      .note({}, "each process goes through the levels of an inside parameter by itself")
+      .note("each process goes through the levels of an inside parameter by itself")
       .emit();
 }
 

@@ -63,7 +63,7 @@ struct FactorChecker {
     std::vector<ast::Identifier> names = declaration.parts;
     if (names.empty()) names.push_back(declaration.name);
     for (const ast::Identifier& name : names) {
-      int index = study.workload->findParameter(name.name);
+      int index = study.findParameter(name.name);
       if (index < 0) {
         std::optional<std::string> meant;
         if (context.refused(name, {SymbolKind::Parameter})) return context.stray = true, false;
@@ -75,7 +75,7 @@ struct FactorChecker {
         return false;
       }
       unsigned parameter = static_cast<unsigned>(index);
-      context.note(name, study.workload->parameters[parameter].range);
+      context.note(name, study.parameter(parameter).range);
       // A parameter may vary in one factor only, and once in it.
       const bool twice = llvm::is_contained(factor.parameters, parameter);
       if (twice || study.factor_of[index] >= 0) {
@@ -161,7 +161,7 @@ struct FactorChecker {
 
   /// The levels of `factor precision`, without `in`: all that the parameter's type has.
   std::optional<Context::Levels> everyLevel() {
-    const Parameter& parameter = study.workload->parameters[factor.parameters[0]];
+    const Parameter& parameter = study.parameter(factor.parameters[0]);
     const Type& type = parameter.type;
     Context::Levels all;
     const auto add = [&](Value value) {
@@ -171,18 +171,17 @@ struct FactorChecker {
     if (!factor.lockstep() && type.kind == Type::Kind::Bool) {
       add(Value::boolean(false));
       add(Value::boolean(true));
-    } else if (!factor.lockstep() && type.kind == Type::Kind::Enum &&
-               std::ranges::all_of(type.enumeration->levels, &noFields)) {
+    } else if (!factor.lockstep() && type.isEnum() && std::ranges::all_of(type.enumeration->levels, &noFields)) {
       for (unsigned at = 0; at < type.enumeration->levels.size(); ++at) add(Value::level(*type.enumeration, at));
     } else {
       const bool text = type.kind == Type::Kind::String || type.kind == Type::Kind::Path;
       return context.emitter.build(declaration.name.range, NoLevels, factor.name)
-          .note({}, "list them, as in 'factor {} in {{ {} }}'; an enum or a bool has all of its levels without a list",
+          .note("list them, as in 'factor {} in {{ {} }}'; an enum or a bool has all of its levels without a list",
                 factor.name,
-                factor.lockstep()                 ? "(…, …), (…, …)"
-                : text                            ? "\"a\", \"b\""
-                : type.kind == Type::Kind::Number ? "1, 2, 4"
-                                                  : "…")
+                factor.lockstep() ? "(…, …), (…, …)"
+                : text            ? "\"a\", \"b\""
+                : type.isNumber() ? "1, 2, 4"
+                                  : "…")
           .refuse();
     }
     return all;
@@ -216,7 +215,7 @@ struct FactorChecker {
 
   /// The condition under which it varies: that of its parameter and its own.
   void active() {
-    if (factor.parameters.size() == 1) factor.active = study.workload->parameters[factor.parameters[0]].when;
+    if (factor.parameters.size() == 1) factor.active = study.parameter(factor.parameters[0]).when;
     if (!declaration.when) return;
     FormulaPtr when = context.condition(*declaration.when, "the condition of 'when'");
     if (when) factor.active = both(factor.active, when);
@@ -254,7 +253,7 @@ void addWorkloadFactor(Study& study) {
   factor.name = "workload";
   factor.parameters = {0};
   factor.range = study.range;
-  const EnumType& type = *study.workload->parameters[0].type.enumeration;
+  const EnumType& type = *study.parameter(0).type.enumeration;
   for (const auto& [i, use] : llvm::enumerate(study.uses)) {
     factor.levels.push_back({{Value::level(type, i)}, use.label, use.range});
     factor.declared.push_back(use.label);
@@ -287,8 +286,7 @@ std::optional<std::vector<Value>> StudyScope::levelValues(const ast::Expr& expr,
 }
 
 std::optional<Context::Levels> StudyScope::levels(const ast::Expr& expr, const Factor& factor, std::string_view what) {
-  if (!factor.lockstep())
-    return context.levels(expr, place(), study.workload->parameters[factor.parameters[0]].type, what);
+  if (!factor.lockstep()) return context.levels(expr, place(), study.parameter(factor.parameters[0]).type, what);
   // A single tuple is a set of one.
   std::vector<const ast::Expr*> elements = {&expr};
   if (const auto* members = membersOf(expr)) {
@@ -357,8 +355,8 @@ std::optional<unsigned> StudyScope::levelByPart(const ast::Identifier& name, con
                                                 std::string_view what) {
   const Factor& factor = study.factors[index];
   if (name.name == factor.name || !factor.lockstep() || factor.levels.empty()) return level(expr, index, what);
-  const unsigned parameter = static_cast<unsigned>(study.workload->findParameter(name.name));
-  const auto value = constant(expr, study.workload->parameters[parameter].type, what);
+  const unsigned parameter = static_cast<unsigned>(study.findParameter(name.name));
+  const auto value = constant(expr, study.parameter(parameter).type, what);
   if (!value) return std::nullopt;
   const auto found = std::ranges::find_if(
       factor.levels, [&](const Level& one) { return one.values[partOf(factor, parameter)] == *value; });
@@ -372,9 +370,9 @@ std::optional<std::vector<unsigned>> StudyScope::levelsByPart(const ast::Identif
   // The factor's levels were refused and reported.
   if (factor.levels.empty()) return std::nullopt;
   const bool whole = !factor.lockstep() || name.name == factor.name;
-  const auto parameter = static_cast<unsigned>(whole ? 0 : study.workload->findParameter(name.name));
-  const auto wanted = whole ? levels(expr, factor, what)
-                            : context.levels(expr, place(), study.workload->parameters[parameter].type, what);
+  const auto parameter = static_cast<unsigned>(whole ? 0 : study.findParameter(name.name));
+  const auto wanted =
+      whole ? levels(expr, factor, what) : context.levels(expr, place(), study.parameter(parameter).type, what);
   if (!wanted) return std::nullopt;
   std::vector<unsigned> kept;
   bool good = true;
@@ -400,9 +398,9 @@ std::optional<unsigned> StudyScope::factor(const ast::Identifier& name) {
   // Not a factor: it may be a refused one, or a parameter that is fixed, varied in lockstep, or misspelt
   // elsewhere.
   if (refused(name, {SymbolKind::Factor})) return {};
-  const int parameter = study.workload->findParameter(name.name);
+  const int parameter = study.findParameter(name.name);
   if (parameter < 0) return unknownName(emitter, "factor", name, namesOf(study.factors));
-  note(name, study.workload->parameters[parameter].range);
+  note(name, study.parameter(parameter).range);
   if (not_varied.contains(name.name)) return context.refuse();
   // A part of a lockstep factor stands for the factor where its values tell the levels apart.
   if (const int at = study.factor_of[parameter];
@@ -414,7 +412,7 @@ std::optional<unsigned> StudyScope::factor(const ast::Identifier& name) {
                  "it varies in lockstep, and several levels share one of its values: write '{}'",
                  study.factors[at].name);
   else
-    builder.note({}, "this study does not vary this parameter");
+    builder.note("this study does not vary this parameter");
   return builder.refuse();
 }
 

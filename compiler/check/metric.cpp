@@ -71,8 +71,8 @@ bool relabel(Context& context, const ast::MetricDecl& declaration, ModuleScope& 
   auto [type, allowed] = resolveType(context, *declaration.type, scope);
   if (type.isError()) return false;
   // A quotient of two times is a plain number; the author knows whether it is a share or a ratio.
-  bool pure = metric.dimension.isPure() && type.kind == Type::Kind::Number && type.dimension.isPure();
-  if (!pure && !(type.kind == Type::Kind::Number && type.dimension == metric.dimension))
+  bool pure = metric.dimension.isPure() && type.isNumber() && type.dimension.isPure();
+  if (!pure && !(type.isNumber() && type.dimension == metric.dimension))
     return context.emitter.refuse(declaration.type->range, errors::UnitMismatch, fmt::format("'{}'", metric.name),
                                   type.name(), "its value", metric.dimension.typeName());
   metric.dimension = type.dimension;
@@ -141,7 +141,7 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   if (value->type.isError()) return std::nullopt;
   // Conditions, levels and properties of a machine are not in a plan's terms.
   const Formula* foreign = foreignPart(*value);
-  if (foreign || value->type.kind != Type::Kind::Number)
+  if (foreign || !value->type.isNumber())
     return context.emitter.refuse(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
                                   "built with + - * /, max, min, epochs_to, and median, p99 and the like of a series",
                                   context.written((foreign ? foreign : value.get())->range));
@@ -208,7 +208,7 @@ std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const as
   if (!declaration.direction) return incomplete("must declare which is better: 'lower' or 'higher'");
   auto [type, allowed] = resolveType(context, *declaration.type, scope);
   if (type.isError()) return std::nullopt;
-  if (type.kind != Type::Kind::Number) return incomplete("must be a number or a quantity");
+  if (!type.isNumber()) return incomplete("must be a number or a quantity");
   metric.dimension = type.dimension;
   metric.refinement = std::move(allowed);
   if (declaration.kind) {

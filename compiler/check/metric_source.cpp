@@ -46,10 +46,10 @@ struct Wanted {
 /// Refuses a way to read, with examples of all readers.
 diag::Refusal refuse(WorkloadScope& of, source::Range range, std::string_view why) {
   return of.emitter.build(range, MetricSourceShape, why)
-      .note({},
-            "write 'regex(\"step ([0-9.]+) ms\", unit = 1ms)', 'json(\"out.json\", \"/time\", unit = 1s)', "
-            "'csv(\"log.csv\", column = \"loss\")', 'size(\"out\")', 'stdout', or 'trial' for a value that the program "
-            "reports itself")
+      .note(
+          "write 'regex(\"step ([0-9.]+) ms\", unit = 1ms)', 'json(\"out.json\", \"/time\", unit = 1s)', "
+          "'csv(\"log.csv\", column = \"loss\")', 'size(\"out\")', 'stdout', or 'trial' for a value that the program "
+          "reports itself")
       .refuse();
 }
 
@@ -419,7 +419,7 @@ std::optional<plan::CommandMetric> checkInside(WorkloadScope& of, const ast::Par
   const std::vector<Parameter>& parameters = of.workload.parameters;
   const Parameter& parameter = parameters[of.workload.findParameter(name)];
   const Type& type = parameter.type;
-  const bool number = type.kind == Type::Kind::Number;
+  const bool number = type.isNumber();
   const auto bad = [&](std::string_view why) {
     errors::badInside(of.emitter, declaration.name.range, name, why);
     return std::nullopt;
@@ -429,9 +429,8 @@ std::optional<plan::CommandMetric> checkInside(WorkloadScope& of, const ast::Par
   if (name == "gpus" || name == "nodes" || name == "numa") return bad("decides on which devices a process runs");
   if (declaration.value) return bad("has a default, but a study lists its levels");
   if (parameter.when) return bad("has a 'when', but every process goes through its levels");
-  const bool levels =
-      type.kind == Type::Kind::Enum &&
-      std::ranges::all_of(type.enumeration->levels, [](const auto& level) { return level.fields.empty(); });
+  const bool levels = type.isEnum() && std::ranges::all_of(type.enumeration->levels,
+                                                           [](const auto& level) { return level.fields.empty(); });
   if (!number && !levels && type.kind != Type::Kind::String && type.kind != Type::Kind::Bool)
     return bad("must be a number, a text, a bool or an enum without fields");
   for (const Parameter& other : parameters)
@@ -500,10 +499,10 @@ bool checkMetricSource(WorkloadScope& of, ModuleScope& scope, const ast::MetricD
     return of.context.problems() == before;
   }
   of.emitter.build(metric.range, MissingSource, metric.name)
-      .note({},
-            "write 'from regex(…)', 'from json(…)', 'from csv(…)' or 'from trial' after it, or 'outputs json(…)' for "
-            "all; without a source, expc measures only {0}",
-            plan::seenFromOutsideText())
+      .note(
+          "write 'from regex(…)', 'from json(…)', 'from csv(…)' or 'from trial' after it, or 'outputs json(…)' for "
+          "all; without a source, expc measures only {0}",
+          plan::seenFromOutsideText())
       .emit();
   return false;
 }

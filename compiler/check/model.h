@@ -273,6 +273,7 @@ struct Comparison {
   source::Range range;
 
   bool aggregates() const { return function >= Function::Geomean; }
+  bool ofProcess() const { return function == Function::OfProcess; }
   bool lacks(unsigned factor) const { return std::ranges::binary_search(gone, factor); }
 };
 
@@ -534,6 +535,8 @@ struct Study {
 
   int findFactor(std::string_view wanted) const { return base::findNamed(factors, wanted); }
   int findMetric(std::string_view wanted) const { return base::findNamed(metrics, wanted); }
+  const Parameter& parameter(unsigned index) const { return workload->parameters[index]; }
+  int findParameter(std::string_view wanted) const { return workload->findParameter(wanted); }
   int findComparison(std::string_view wanted) const { return base::findNamed(comparisons, wanted); }
   const Change* findPreset(std::string_view wanted) const { return base::named(presets, wanted); }
   /// Returns the comparison that another comparison, an assertion or an `until` reads, by its index. Null: it reads a

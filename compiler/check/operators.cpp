@@ -26,7 +26,7 @@ std::string_view kindName(Type::Kind kind) {
 
 std::string describe(const Type& type) {
   if (type.kind == Type::Kind::Bool) return "a condition";
-  const bool plain = type.kind == Type::Kind::Number && type.dimension.isPlain();
+  const bool plain = type.isNumber() && type.dimension.isPlain();
   return plain ? "a plain number" : fmt::format("of type {}", type.name());
 }
 
@@ -45,16 +45,15 @@ void Context::mismatch(source::Range range, std::string_view what, const Type& e
   using Flavor = Dimension::Flavor;
   bool ratio_and_share = expected.dimension.flavor != Flavor::Plain && found.dimension.flavor != Flavor::Plain &&
                          expected.dimension != found.dimension;
-  if (ratio_and_share) builder.note({}, "'x' makes a Ratio (1.2x), '%' a Share (95%); they cannot be mixed");
+  if (ratio_and_share) builder.note("'x' makes a Ratio (1.2x), '%' a Share (95%); they cannot be mixed");
   // The unit of a share is percent, which `baseUnit` leaves out.
-  const bool numbers = expected.kind == Type::Kind::Number && found.kind == Type::Kind::Number;
+  const bool numbers = expected.isNumber() && found.isNumber();
   if (numbers && found.dimension.isPlain() && !expected.dimension.isPlain()) {
     const std::string unit = expected.dimension.baseUnit();
-    builder.note({}, "write a unit after the number, as in '{}'", unit.empty() ? "95%" : "1" + unit);
+    builder.note("write a unit after the number, as in '{}'", unit.empty() ? "95%" : "1" + unit);
   }
-  if (expected.kind == Type::Kind::Enum && found.kind == Type::Kind::String)
-    builder.note({}, "a level is a name without quotes");
-  if (expected.kind == Type::Kind::Bool) builder.note({}, "it is true or false");
+  if (expected.isEnum() && found.kind == Type::Kind::String) builder.note("a level is a name without quotes");
+  if (expected.kind == Type::Kind::Bool) builder.note("it is true or false");
   builder.emit();
 }
 
@@ -140,7 +139,7 @@ FormulaPtr Context::equality(const ast::BinaryExpr& binary, const Site& at) {
   // `<` and its like need an order: numbers have one, enums only if declared so.
   if (op != Op::Equal && op != Op::NotEqual) {
     const Type& type = left->type;
-    bool ordered = type.kind == Type::Kind::Number || (type.kind == Type::Kind::Enum && type.enumeration->ordered);
+    bool ordered = type.isNumber() || (type.isEnum() && type.enumeration->ordered);
     if (!ordered)
       return error(emitter.refuse(at.range, errors::TypeMismatch, "an operand of an ordering",
                                   "a number or a level of an ordered enum", describe(type)));
@@ -318,7 +317,7 @@ FormulaPtr Context::extreme(const ast::CallExpr& call, const Site& at) {
 
 FormulaPtr Context::misplacedLookup(std::string_view name, source::Range range) {
   return error(emitter.build(range, MisplacedLookup, name)
-                   .note({}, "points and criteria must not depend on files of one machine; only estimates may")
+                   .note("points and criteria must not depend on files of one machine; only estimates may")
                    .refuse());
 }
 

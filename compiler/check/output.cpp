@@ -150,7 +150,7 @@ struct PlotChecker {
     if (subject >= 0)
       builder.note(context.study.metrics[subject].range, "it has one value per trial, not one per {}", plot.over.name);
     else
-      builder.note({}, "a comparison can be plotted only over a factor");
+      builder.note("a comparison can be plotted only over a factor");
     return builder.refuse();
   }
 };
@@ -181,7 +181,7 @@ void checkMeasures(StudyContext& context) {
     }
   // Whatever comparisons, tables and plots read is measured without being listed.
   for (const Comparison& comparison : study.comparisons) {
-    if (comparison.function == Comparison::Function::OfProcess) continue;  // whoever reads it says so
+    if (comparison.ofProcess()) continue;  // whoever reads it says so
     base::addOnce(study.measured, comparison.metric);
     if (comparison.weight_metric) base::addOnce(study.measured, *comparison.weight_metric);
   }
@@ -196,7 +196,7 @@ void checkMeasures(StudyContext& context) {
   bool nothing = study.measured.empty() && study.criteria.empty() && context.declaration->criteria.empty();
   if (nothing && context.context.problems() == before)
     context.emitter.build(study.range, NothingMeasured, study.name)
-        .note({}, "write 'measure' and what {} yields, such as '{}'", study.workload->name,
+        .note("write 'measure' and what {} yields, such as '{}'", study.workload->name,
               study.metrics.empty() ? "step_time" : study.metrics[0].name)
         .emit();
 }

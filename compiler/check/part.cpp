@@ -82,7 +82,7 @@ struct Flattener {
     const ast::Identifier& last = name.parts.back();
     if (where.workloads.contains(last.name))
       return context.emitter.build(last.range, diag::UnknownName, "part", last.name, "")
-          .note({}, "it is a workload: write 'workload {}'", joined(name))
+          .note("it is a workload: write 'workload {}'", joined(name))
           .emit();
     unknownName(context.emitter, "part", last, namesOf(where.ast->parts));
   }
@@ -124,7 +124,7 @@ struct ConstantChecker {
     const auto [type, allowed] = resolveType(context.context, declaration.type, context.scopeAt(declaration.range));
     if (!declaration.value)
       return context.emitter.build(name.range, errors::NotSupported, "a study's constant without a value")
-          .note({}, "write 'param {} : … = …'; -D may replace it", name.name)
+          .note("write 'param {} : … = …'; -D may replace it", name.name)
           .emit();
     Constant constant{name.name, "", type, {}, name.range};
     // The value in the file is checked even where -D replaces it.

@@ -53,9 +53,8 @@ struct PresetChecker {
       return;
     }
     int factor = target.parts.size() == 1 ? study.findFactor(name.name) : -1;
-    int index = target.parts.size() == 1 ? study.workload->findParameter(name.name) : -1;
-    if (index >= 0)
-      context.note(name, factor >= 0 ? study.factors[factor].range : study.workload->parameters[index].range);
+    int index = target.parts.size() == 1 ? study.findParameter(name.name) : -1;
+    if (index >= 0) context.note(name, factor >= 0 ? study.factors[factor].range : study.parameter(index).range);
     if (factor < 0 && index >= 0 && study.factor_of[index] >= 0) {
       // A part of a lockstep factor.
       const auto whole = context.factor(name);
@@ -76,7 +75,7 @@ struct PresetChecker {
     if (!assigned.add(context.emitter, "argument", name)) return;
     if (factor >= 0) return levels(assignment, name, static_cast<unsigned>(factor));
     // Every workload that has the parameter must accept the value, since the change reaches all of them.
-    const Type& type = study.workload->parameters[index].type;
+    const Type& type = study.parameter(index).type;
     std::string what = fmt::format("'{}'", name.name);
     auto value = context.constant(*assignment.value, type, what);
     const auto parameter = static_cast<unsigned>(index);

@@ -121,10 +121,10 @@ struct ReferenceReader {
     place.columns = &sheet;
     for (const ast::LetDecl& declared : declaration.columns) {
       Column& column = columns.emplace_back();
-      column.parameter = study.workload->findParameter(declared.name.name);
+      column.parameter = study.findParameter(declared.name.name);
       if (column.parameter >= 0) result.named.push_back(static_cast<unsigned>(column.parameter));
       if (column.parameter < 0) column.metric = study.findMetric(declared.name.name);
-      column.type = column.parameter >= 0 ? study.workload->parameters[column.parameter].type
+      column.type = column.parameter >= 0 ? study.parameter(column.parameter).type
                                           : Type::number(study.metrics[column.metric].dimension);
       if (column.metric >= 0 && study.metrics[column.metric].series)
         return errors::seriesValue(context.emitter, declared.name.range, study.metrics[column.metric]);
@@ -151,8 +151,8 @@ struct ReferenceReader {
     auto builder =
         context.emitter.build(declared.value->range, errors::UnitMismatch, fmt::format("'{}'", declared.name.name),
                               column.type.name(), "its column", type.name());
-    const std::string unit = column.type.kind == Type::Kind::Number ? column.type.dimension.baseUnit() : "";
-    if (!unit.empty()) builder.note({}, "the cells are plain numbers: write their unit, as in 'column(…) * 1{}'", unit);
+    const std::string unit = column.type.isNumber() ? column.type.dimension.baseUnit() : "";
+    if (!unit.empty()) builder.note("the cells are plain numbers: write their unit, as in 'column(…) * 1{}'", unit);
     return builder.refuse();
   }
 
@@ -179,7 +179,7 @@ struct ReferenceReader {
       Value& value = std::get<Value>(outcome);
       if (column.type.whole && !value.asNumber()->isInteger())
         return refuseFile(fmt::format("has {} for '{}' in line {}, which is not a whole number", value.toString(),
-                                      study.workload->parameters[column.parameter].name, line));
+                                      study.parameter(column.parameter).name, line));
       if (column.parameter >= 0)
         published.parameters.emplace_back(static_cast<unsigned>(column.parameter), std::move(value));
       else
@@ -207,8 +207,8 @@ struct ReferenceReader {
     const std::string cell = wanted.column < cells.size() ? cells[wanted.column] : "";
     if (cell.empty()) return true;
     if (!(value = parse(cell, type)))
-      refuseFile(fmt::format("has '{}' in line {}, which is not a {}", cell, line,
-                             type.kind == Type::Kind::Number ? "number" : type.name()));
+      refuseFile(
+          fmt::format("has '{}' in line {}, which is not a {}", cell, line, type.isNumber() ? "number" : type.name()));
     return value.has_value();
   }
 
@@ -230,8 +230,8 @@ const ast::Identifier* missing(StudyContext& context, const ast::ReferenceDecl& 
   const Study& study = context.study;
   const ast::Identifier* first = nullptr;
   for (const ast::LetDecl& column : declaration.columns)
-    if (const int parameter = study.workload->findParameter(column.name.name); parameter >= 0)
-      context.note(column.name, study.workload->parameters[parameter].range);
+    if (const int parameter = study.findParameter(column.name.name); parameter >= 0)
+      context.note(column.name, study.parameter(parameter).range);
     else if (const int metric = study.findMetric(column.name.name); metric >= 0)
       context.note(column.name, study.metrics[metric].range);
     else if (!first)
@@ -285,7 +285,7 @@ FormulaPtr belongs(const Study& study, const Published::Row& row, source::Range 
   const auto boolean = [&](bool value) { return constantOf(Value::boolean(value), Type::boolean(), range); };
   FormulaPtr all;
   for (const auto& [parameter, value] : row.parameters) {
-    const Type& type = study.workload->parameters[parameter].type;
+    const Type& type = study.parameter(parameter).type;
     const auto own = std::make_shared<const Formula>(formulaOf(Formula::Op::Parameter, type, range, {}, parameter));
     const FormulaPtr equal = combine(Formula::Op::Equal, own, constantOf(value, type, range));
     // A row belongs to no point at which one of its parameters is inactive.
@@ -318,7 +318,7 @@ FormulaPtr Context::column(const ast::CallExpr& call, const Site& at) {
     return error(emitter.refuse(at.range, errors::WrongArguments, "column", "the name of one column",
                                 argument ? written(argument->range) : "none"));
   // Cells are plain numbers unless another type is wanted: strings, levels and bools have no arithmetic.
-  const bool number = !at.expected || at.expected->isError() || at.expected->kind == Type::Kind::Number;
+  const bool number = !at.expected || at.expected->isError() || at.expected->isNumber();
   const Type type = number ? Type::number() : *at.expected;
   if (word) return cell(word->name, argument->range, false, at.place, type);
   return cell(text->value, parse::writtenRange(sources, argument->range, 0, text->value.size()), true, at.place, type);
@@ -384,7 +384,7 @@ void checkReferencesUsed(Checking& context, const ast::Module& module) {
   for (const ast::ReferenceDecl& declaration : module.references)
     if (!context.used_references.contains(declaration.name.name))
       context.emitter.build(declaration.name.range, UnusedReference, declaration.name.name)
-          .note({}, "its names must be parameters and metrics of the study that it is for")
+          .note("its names must be parameters and metrics of the study that it is for")
           .emit();
 }
 

@@ -203,11 +203,11 @@ bool checkServiceMetric(WorkloadScope& of, const ast::MetricDecl& declaration, c
         of.emitter, declaration.source->range, "metric of a service", *word,
         base::textsOf(kServiceMetrics, [](const OfService& one) { return std::string(one.from); }));
   return of.emitter.build(metric.range, MetricOfService, metric.name)
-      .note({},
-            "write 'metric {} : Time lower from ready', or 'cpu_time' (Time), 'host_memory_peak' or "
-            "'device_memory_sampled' (Bytes) as the name or behind 'from'; what clients see is a metric of their "
-            "workload",
-            metric.dimension == Dimension::of(Dimension::Time) ? metric.name : "start")
+      .note(
+          "write 'metric {} : Time lower from ready', or 'cpu_time' (Time), 'host_memory_peak' or "
+          "'device_memory_sampled' (Bytes) as the name or behind 'from'; what clients see is a metric of their "
+          "workload",
+          metric.dimension == Dimension::of(Dimension::Time) ? metric.name : "start")
       .refuse();
 }
 
@@ -217,7 +217,7 @@ std::optional<plan::Ready> checkReady(WorkloadScope& of) {
   if (!declaration.ready)
     return of.emitter
         .build(declaration.name.range, errors::BadService, declaration.name.name, "never shows that it is ready")
-        .note({}, "write 'ready http(\"/\")', 'ready tcp', 'ready regex(\"…\")' or 'ready file(\"…\")' in it")
+        .note("write 'ready http(\"/\")', 'ready tcp', 'ready regex(\"…\")' or 'ready file(\"…\")' in it")
         .refuse();
   const ast::Expr& how = *declaration.ready->how;
   const auto* name = std::get_if<ast::NameExpr>(&how.node);

@@ -34,13 +34,13 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
   for (std::string_view module : stdlib::names())
     if (stdlib::module(module)->find(fmt::format("\nworkload {} ", last.name)) != std::string_view::npos) {
       context.emitter.build(last.range, diag::UnknownName, "workload", last.name, "")
-          .note({}, "write 'import std.{0}' and '{0}.{1}'", module, last.name)
+          .note("write 'import std.{0}' and '{0}.{1}'", module, last.name)
           .emit();
       return nullptr;
     }
   if (where->services.contains(last.name))
     context.emitter.build(last.range, errors::BadService, last.name, "is not a workload")
-        .note({}, "a study runs a workload that names it: 'service {}'", last.name)
+        .note("a study runs a workload that names it: 'service {}'", last.name)
         .emit();
   else
     unknownName(context.emitter, "workload", last, namesOf(where->workloads));
@@ -66,7 +66,7 @@ bool findUses(StudyContext& context) {
     // Labels become the levels of the factor `workload`, so several workloads need them.
     if (declared.size() > 1 && !declaration.label) {
       context.emitter.build(declaration.name.range, MissingLabel)
-          .note({}, "write 'workload ours = {}(…)'", joined(declaration.name))
+          .note("write 'workload ours = {}(…)'", joined(declaration.name))
           .emit();
       good = false;
     } else if (declared.size() > 1) {
@@ -141,7 +141,7 @@ bool checkUses(StudyContext& context) {
   Study& study = context.study;
   if (context.declaration->workloads.empty())
     return context.emitter.build(context.declaration->name.range, NoWorkload, study.name)
-        .note({}, "write 'workload image.mobilenet_v2(…)' in it")
+        .note("write 'workload image.mobilenet_v2(…)' in it")
         .refuse();
   return findUses(context) && joinUses(context);
 }
@@ -175,7 +175,7 @@ void checkNoArgumentMissing(StudyContext& context) {
   for (const Use& use : study.uses) {
     std::vector<std::string> missing;
     for (size_t i = 0; i < use.arguments.size(); ++i) {
-      const Parameter& parameter = study.workload->parameters[i];
+      const Parameter& parameter = study.parameter(i);
       // An argument that was given and refused is not missing.
       bool needed = use.parameter_of[i] >= 0 && !use.arguments[i] && !use.argument_ranges[i].isValid();
       if (needed && study.factor_of[i] < 0 && !parameter.type.isError())
@@ -206,7 +206,7 @@ void checkMetrics(StudyContext& context) {
   for (const ast::MetricDecl& declaration : context.declaration->metrics)
     if (!declaration.derived)
       context.emitter.build(declaration.name.range, errors::NotSupported, "a measured metric in a study")
-          .note({}, "a workload declares what is measured; a study derives: 'metric share = launch_time / wall'")
+          .note("a workload declares what is measured; a study derives: 'metric share = launch_time / wall'")
           .emit();
   DerivedMetrics{context.context, context.declaration->metrics, context.study.metrics, context.place()}.declareAll();
 }

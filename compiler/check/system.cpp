@@ -79,7 +79,7 @@ System systemFromJson(std::string name, const llvm::json::Object& object) {
     const Type& type = all[i].type;
     // JSON may come from another machine or a stranger, so each member must have the property's type.
     const auto whole = member->getAsInteger();
-    if (whole && *whole > 0 && *whole <= kMost && type.kind == Type::Kind::Number)
+    if (whole && *whole > 0 && *whole <= kMost && type.isNumber())
       system.values[i] = Value::number(*whole, type.dimension);
     else if (const auto text = member->getAsString(); text && type.kind == Type::Kind::String)
       system.values[i] = Value::text(text->str());

@@ -88,7 +88,7 @@ std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, co
     return value && value->asNumber() ? std::optional<Rational>(*value->asNumber()) : std::nullopt;
   };
   if (auto* range = std::get_if<ast::RangeExpr>(&expr.node)) {
-    if (type.kind != Type::Kind::Number)
+    if (!type.isNumber())
       return context.emitter.refuse(expr.range, errors::TypeMismatch, "a type with a range", "a number", type.name());
     result.lower = bound(range->lower, type);
     result.upper = bound(range->upper, type);
@@ -150,9 +150,7 @@ TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& expr, Modul
       return {};
     }
     if (type.isError()) return {};
-    auto quotient = type.kind == Type::Kind::Number && below->kind == Type::Kind::Number
-                        ? type.dimension.over(below->dimension)
-                        : std::nullopt;
+    auto quotient = type.isNumber() && below->isNumber() ? type.dimension.over(below->dimension) : std::nullopt;
     if (!quotient) {
       context.emitter.emit(expr.range, errors::TypeMismatch, "a rate", "a quotient of dimensions",
                            context.written(expr.range));

@@ -21,11 +21,11 @@ void declareUnits(Context& context, ModuleScope& scope) {
                           name.name[1] <= '9';
     if (auto built_in = findUnit(name.name))
       context.emitter.build(name.range, diag::DuplicateName, "unit", name.name)
-          .note({}, "it is built in; its type is {}", built_in->dimension.typeName())
+          .note("it is built in; its type is {}", built_in->dimension.typeName())
           .emit();
     else if (name.name[0] == '_' || exponent)
       context.emitter.build(name.range, errors::NotSupported, fmt::format("a unit called '{}'", name.name))
-          .note({}, "after a number this name already means something else, as in '5{}'", name.name)
+          .note("after a number this name already means something else, as in '5{}'", name.name)
           .emit();
     else
       declareLet(context.emitter, "unit", declaration, scope.units);
@@ -147,7 +147,7 @@ void takeMetrics(WorkloadScope& of, const ast::MetricDecl& all, bool outputs) {
   if (!found) return;
   if (found->ast->metrics.empty())
     of.emitter.build(module.range, diag::UnknownName, "metric", "*", " of " + module.name)
-        .note({}, "the module itself declares none; its workloads have their own")
+        .note("the module itself declares none; its workloads have their own")
         .emit();
   for (auto [declared, metric] : found->metrics) {
     if (declared->source || outputs)
@@ -345,7 +345,7 @@ void declareSystems(Checking& context, ModuleScope& scope) {
     // `local` always means this machine.
     if (declaration.name.name == "local")
       context.emitter.build(declaration.name.range, diag::DuplicateName, "system", "local")
-          .note({}, "'local' is the machine that expc runs on")
+          .note("'local' is the machine that expc runs on")
           .emit();
     else if (const System* first = context.program.findSystem(system->name))
       duplicateName(context.emitter, "system", declaration.name, first->range);

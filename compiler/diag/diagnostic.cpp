@@ -141,7 +141,7 @@ std::optional<std::string> Builder::suggest(
   if (near)
     guess(range, *near);
   else if (const std::string text = otherwise ? otherwise(names) : ""; !text.empty())
-    note({}, "{}", text);
+    note("{}", text);
   return near;
 }
 

@@ -147,11 +147,15 @@ class Builder {
         told_(collector.tells(diagnostic_)),
         inclusions_(inclusions) {}
 
-  /// Adds a remark, at a place or (with an invalid range) without one.
+  /// Adds a remark, at a place or (without a range, or with an invalid one) without one.
   template <typename... Args>
   Builder& note(source::Range range, fmt::format_string<Args...> format, Args&&... args) {
     if (told_) diagnostic_.notes.push_back({range, fmt::format(format, std::forward<Args>(args)...)});
     return *this;
+  }
+  template <typename... Args>
+  Builder& note(fmt::format_string<Args...> format, Args&&... args) {
+    return note(source::Range(), format, std::forward<Args>(args)...);
   }
   /// Adds a fix that is certain.
   Builder& fix(source::Range range, std::string replacement) {
@@ -161,7 +165,7 @@ class Builder {
   /// Adds the note "did you mean …?" and a fix that replaces `range` by `meant`. `range` must hold exactly the
   /// words to be replaced; if it is invalid, only the note is added.
   Builder& guess(source::Range range, std::string meant) {
-    note({}, "did you mean '{}'?", meant);
+    note("did you mean '{}'?", meant);
     if (range.isValid()) diagnostic_.fixes.push_back({range, std::move(meant), Applicability::Guess});
     return *this;
   }

@@ -7,7 +7,6 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "compiler/editor/completion_places.h"
 #include "compiler/editor/features.h"
@@ -42,129 +41,148 @@ class Completion : Places {
   /// How far behind its token a slot reaches. List: to the items of a list. Operands: to wherever an operand may begin,
   /// in brackets too. Condition: also to where a condition goes on with `and`, `or`, `in` or `not`.
   enum class Reach { List, Operands, Condition };
-  /// The proposals behind a token of a rule, outside of brackets. EndOfFile stands for the beginning of the rule.
+  /// The proposals behind tokens of rules, outside of brackets. EndOfFile stands for the beginning of a rule.
   struct Slot {
-    Rule rule;
-    Token after;
     void (*offer)(Completion&);
-    Reach reach = Reach::List;
+    Reach reach;
+    std::vector<std::pair<Rule, Token>> places;
   };
 
-  /// The slot behind `after` in `rule`; null if names are not proposed there.
-  static const Slot* slotOf(Rule rule, Token after) {
+  /// Slots of single names and lists of them.
+  static const std::vector<Slot>& namesInLists() {
     using C = Completion;
-    static constexpr auto kCondition = [](C& c) { c.condition(false); };
-    static constexpr auto kFormula = [](C& c) { c.condition(true); };
-    static constexpr auto kMetrics = [](C& c) { c.metrics(false); };
-    static constexpr auto kSubjects = [](C& c) { c.metrics(true); };
-    static constexpr auto kFactors = [](C& c) { c.factors(); };
-    static constexpr auto kTypes = [](C& c) { c.types(); };
-    static constexpr auto kWorkloads = [](C& c) { c.imported(SymbolKind::Workload); };
-    static constexpr auto kLets = [](C& c) { c.lets(); };
-    static constexpr Slot kSlots[] = {
-        {Rule::ImportDecl, Token::Import, [](C& c) { c.modules("std."); }},
-        {Rule::LetDecl, Token::Assign, kCondition, Reach::Condition},
-        {Rule::Type, Token::EndOfFile, kTypes},
-        {Rule::Type, Token::Slash, kTypes},
-        {Rule::ParamDecl, Token::Assign, [](C& c) { c.values(c.typeBehindColon()); }},
-        {Rule::ParamDecl, Token::When, kCondition, Reach::Condition},
-        {Rule::ParamTrait, Token::With,
-         [](C& c) {
+    using enum Reach;
+    static const std::vector<Slot> kSlots = {
+        {[](C& c) { c.modules("std."); }, List, {{Rule::ImportDecl, Token::Import}}},
+        {[](C& c) { c.types(); }, List, {{Rule::Type, Token::EndOfFile}, {Rule::Type, Token::Slash}}},
+        {[](C& c) { c.values(c.typeBehindColon()); }, List, {{Rule::ParamDecl, Token::Assign}}},
+        {[](C& c) {
            c.propose("strong scaling when", kKeyword, "", "Where more of it share the same work, as of devices.");
-         }},
-        {Rule::ParamTrait, Token::When, kCondition, Reach::Condition},
-        {Rule::MetricDecl, Token::Assign, kFormula, Reach::Condition},
-        {Rule::MetricDecl, Token::From,
-         [](C& c) {
+         },
+         List,
+         {{Rule::ParamTrait, Token::With}}},
+        {[](C& c) {
            c.words(Role::Taken, kFunction);
            c.words(Role::Source, kFunction);
-         }},
-        {Rule::ParamDecl, Token::From, [](C& c) { c.words(Role::Source, kFunction); }},
-        {Rule::EstimateDecl, Token::Estimate, kMetrics},
-        {Rule::EstimateDecl, Token::Assign, kCondition, Reach::Condition},
-        {Rule::EstimateDecl, Token::When, kCondition, Reach::Condition},
-        {Rule::RuleDecl, Token::Require, kCondition, Reach::Condition},
-        {Rule::RuleDecl, Token::Exclude, kCondition, Reach::Condition},
-        {Rule::WorkloadUse, Token::Workload, kWorkloads},
-        {Rule::WorkloadUse, Token::Assign, kWorkloads},
-        {Rule::WorkloadUse, Token::LeftParen, [](C& c) { c.arguments(); }, Reach::Operands},
-        {Rule::ServiceUse, Token::Service, [](C& c) { c.imported(SymbolKind::Service); }},
-        {Rule::ReadyDecl, Token::Ready, [](C& c) { c.words({"http", "tcp", "regex", "file"}); }},
-        {Rule::UseDecl, Token::Use, [](C& c) { c.imported(SymbolKind::Part); }},
-        {Rule::ExpectedDecl, Token::Expected,
-         [](C& c) {
-           kSubjects(c);
+         },
+         List,
+         {{Rule::MetricDecl, Token::From}}},
+        {[](C& c) { c.words(Role::Source, kFunction); }, List, {{Rule::ParamDecl, Token::From}}},
+        {[](C& c) { c.metrics(false); },
+         List,
+         {{Rule::EstimateDecl, Token::Estimate}, {Rule::MeasureDecl, Token::Measure}, {Rule::TableDecl, Token::Of}}},
+        {[](C& c) { c.imported(SymbolKind::Workload); },
+         List,
+         {{Rule::WorkloadUse, Token::Workload}, {Rule::WorkloadUse, Token::Assign}}},
+        {[](C& c) { c.imported(SymbolKind::Service); }, List, {{Rule::ServiceUse, Token::Service}}},
+        {[](C& c) { c.imported(SymbolKind::Part); }, List, {{Rule::UseDecl, Token::Use}}},
+        {[](C& c) { c.imported(SymbolKind::Reference); }, List, {{Rule::Bound, Token::Like}}},
+        {[](C& c) { c.words({"http", "tcp", "regex", "file"}); }, List, {{Rule::ReadyDecl, Token::Ready}}},
+        {[](C& c) {
+           c.metrics(true);
            c.declared(SymbolKind::Criterion, c.study_);
-         }},
-        {Rule::FactorDecl, Token::Factor, [](C& c) { c.newFactors(); }},
-        {Rule::FactorDecl, Token::In, [](C& c) { c.values(c.typeOf(c.nameBefore(Token::In))); }, Reach::Operands},
-        {Rule::FactorDecl, Token::Baseline,
-         [](C& c) {
-           const std::vector<std::string> factor = c.nameBefore(Token::In);
-           c.direct_ ? c.levelsOf(factor) : c.values(c.typeOf(factor));
          },
-         Reach::Operands},
-        {Rule::FactorDecl, Token::When, kCondition, Reach::Condition},
-        {Rule::FactorName, Token::LeftParen,
-         [](C& c) {
-           if (c.kindAt(0) == Token::Factor) c.parameters();
-         },
-         Reach::Operands},
-        {Rule::MeasureDecl, Token::Measure, kMetrics},
-        {Rule::CompareDecl, Token::Assign, [](C& c) { c.comparison(); }, Reach::Operands},
-        {Rule::CompareDecl, Token::Over, kFactors},
-        {Rule::MetricDecl, Token::Over, kFactors},
-        {Rule::OverFactors, Token::Where, kCondition, Reach::Condition},
-        {Rule::CompareDecl, Token::Against,
-         [](C& c) {
-           c.levelsOf(c.nameBefore(Token::Against));
-           c.words({"previous"});
-         }},
-        {Rule::Selectors, Token::LeftBracket, [](C& c) { c.selectors(); }, Reach::Operands},
-        {Rule::CriterionDecl, Token::Colon, kSubjects},
-        {Rule::Quantifier, Token::ForAll, kFactors},
-        {Rule::Quantifier, Token::Exists, kFactors},
-        {Rule::Quantifier, Token::Of, kFactors},
-        {Rule::Claim, Token::And, kSubjects},
-        {Rule::Claim, Token::Or, kSubjects},
-        {Rule::Assertion, Token::LeftParen, kSubjects},
-        {Rule::Quantifier, Token::Where, kCondition, Reach::Condition},
-        {Rule::Bound, Token::Like, [](C& c) { c.imported(SymbolKind::Reference); }},
-        {Rule::Bound, Token::Equal, kLets},
-        {Rule::Bound, Token::Less, kLets},
-        {Rule::Bound, Token::LessEqual, kLets},
-        {Rule::Bound, Token::Greater, kLets},
-        {Rule::Bound, Token::GreaterEqual, kLets},
-        {Rule::TableDecl, Token::Table,
-         [](C& c) {
-           kSubjects(c);
+         List,
+         {{Rule::ExpectedDecl, Token::Expected}}},
+        {[](C& c) { c.newFactors(); }, List, {{Rule::FactorDecl, Token::Factor}}},
+        {[](C& c) { c.factors(); },
+         List,
+         {{Rule::CompareDecl, Token::Over},
+          {Rule::MetricDecl, Token::Over},
+          {Rule::Quantifier, Token::ForAll},
+          {Rule::Quantifier, Token::Exists},
+          {Rule::Quantifier, Token::Of},
+          {Rule::TableDecl, Token::By},
+          {Rule::PlotDecl, Token::By},
+          {Rule::OnlyClause, Token::Only}}},
+        {[](C& c) { c.metrics(true); },
+         List,
+         {{Rule::CriterionDecl, Token::Colon},
+          {Rule::Claim, Token::And},
+          {Rule::Claim, Token::Or},
+          {Rule::Assertion, Token::LeftParen},
+          {Rule::PlotDecl, Token::Plot}}},
+        {[](C& c) {
+           c.metrics(true);
            c.words(Role::Description, kKeyword);
-         }},
-        {Rule::TableDecl, Token::Of, kMetrics},
-        {Rule::TableDecl, Token::By, kFactors},
-        {Rule::PlotDecl, Token::Plot, kSubjects},
-        {Rule::PlotDecl, Token::Over,
-         [](C& c) {
+         },
+         List,
+         {{Rule::TableDecl, Token::Table}}},
+        {[](C& c) {
            c.factors();
            c.metrics(false);
            c.words(Role::Axis, kKeyword);
-         }},
-        {Rule::PlotDecl, Token::By, kFactors},
-        {Rule::SettingValue, Token::Until,
-         [](C& c) {
+         },
+         List,
+         {{Rule::PlotDecl, Token::Over}}},
+        {[](C& c) { c.declared(SymbolKind::Criterion, c.study_); }, List, {{Rule::CriteriaClause, Token::Criterion}}}};
+    return kSlots;
+  }
+
+  /// Slots of values and expressions.
+  static const std::vector<Slot>& valuesAndExpressions() {
+    using C = Completion;
+    using enum Reach;
+    static const std::vector<Slot> kSlots = {
+        {[](C& c) { c.condition(false); },
+         Condition,
+         {{Rule::LetDecl, Token::Assign},
+          {Rule::ParamDecl, Token::When},
+          {Rule::ParamTrait, Token::When},
+          {Rule::EstimateDecl, Token::Assign},
+          {Rule::EstimateDecl, Token::When},
+          {Rule::RuleDecl, Token::Require},
+          {Rule::RuleDecl, Token::Exclude},
+          {Rule::FactorDecl, Token::When},
+          {Rule::OverFactors, Token::Where},
+          {Rule::Quantifier, Token::Where}}},
+        {[](C& c) { c.condition(true); }, Condition, {{Rule::MetricDecl, Token::Assign}}},
+        {[](C& c) { c.arguments(); }, Operands, {{Rule::WorkloadUse, Token::LeftParen}}},
+        {[](C& c) { c.values(c.typeOf(c.nameBefore(Token::In))); }, Operands, {{Rule::FactorDecl, Token::In}}},
+        {[](C& c) {
+           const std::vector<std::string> factor = c.nameBefore(Token::In);
+           c.direct_ ? c.levelsOf(factor) : c.values(c.typeOf(factor));
+         },
+         Operands,
+         {{Rule::FactorDecl, Token::Baseline}}},
+        {[](C& c) {
+           if (c.kindAt(0) == Token::Factor) c.parameters();
+         },
+         Operands,
+         {{Rule::FactorName, Token::LeftParen}}},
+        {[](C& c) { c.comparison(); }, Operands, {{Rule::CompareDecl, Token::Assign}}},
+        {[](C& c) {
+           c.levelsOf(c.nameBefore(Token::Against));
+           c.words({"previous"});
+         },
+         List,
+         {{Rule::CompareDecl, Token::Against}}},
+        {[](C& c) { c.selectors(); }, Operands, {{Rule::Selectors, Token::LeftBracket}}},
+        {[](C& c) { c.lets(); },
+         List,
+         {{Rule::Bound, Token::Equal},
+          {Rule::Bound, Token::Less},
+          {Rule::Bound, Token::LessEqual},
+          {Rule::Bound, Token::Greater},
+          {Rule::Bound, Token::GreaterEqual}}},
+        {[](C& c) {
            if (c.direct_) c.words({"half_width"}, kFunction);
            if (c.context_.brackets > 0) c.metrics(true);
          },
-         Reach::Operands},
-        {Rule::OnlyClause, Token::Only, kFactors},
-        {Rule::OnlyClause, Token::In, [](C& c) { c.levelsOf(c.nameBefore(Token::In)); }, Reach::Operands},
-        {Rule::CriteriaClause, Token::Criterion, [](C& c) { c.declared(SymbolKind::Criterion, c.study_); }},
-        {Rule::Assignment, Token::Assign, [](C& c) { c.values(c.typeOf({std::string(c.textAt(0))})); }},
-        {Rule::ReferenceItem, Token::Assign, [](C& c) { c.words({"column"}, kFunction); }, Reach::Operands},
-    };
-    const auto* found =
-        std::ranges::find_if(kSlots, [&](const Slot& slot) { return slot.rule == rule && slot.after == after; });
-    return found == std::end(kSlots) ? nullptr : found;
+         Operands,
+         {{Rule::SettingValue, Token::Until}}},
+        {[](C& c) { c.levelsOf(c.nameBefore(Token::In)); }, Operands, {{Rule::OnlyClause, Token::In}}},
+        {[](C& c) { c.values(c.typeOf({std::string(c.textAt(0))})); }, List, {{Rule::Assignment, Token::Assign}}},
+        {[](C& c) { c.words({"column"}, kFunction); }, Operands, {{Rule::ReferenceItem, Token::Assign}}}};
+    return kSlots;
+  }
+
+  /// The slot behind `after` in `rule`; null if names are not proposed there.
+  static const Slot* slotOf(Rule rule, Token after) {
+    for (const auto* slots : {&namesInLists(), &valuesAndExpressions()})
+      for (const Slot& slot : *slots)
+        if (llvm::is_contained(slot.places, std::pair(rule, after))) return &slot;
+    return nullptr;
   }
 
   /// Whether the grammar lets this token come next.
@@ -179,10 +197,8 @@ class Completion : Places {
     const bool negated = kindAt(sign) == Token::In && kindAt(sign - 1) == Token::Not;
     const check::Type type = typeOf(nameBefore(negated ? sign - 1 : sign));
     if (members) return values(type);
-    if (type.kind == check::Type::Kind::Enum && kindAt(sign) == Token::In)
-      return propose("{ … }", kSnippet, "a set", "", "{ $0 }");
-    if (type.kind == check::Type::Kind::Enum && kindAt(sign) >= Token::Equal && kindAt(sign) <= Token::Greater)
-      return values(type);
+    if (type.isEnum() && kindAt(sign) == Token::In) return propose("{ … }", kSnippet, "a set", "", "{ $0 }");
+    if (type.isEnum() && kindAt(sign) >= Token::Equal && kindAt(sign) <= Token::Greater) return values(type);
     if (with_metrics) metrics(false);
     parameters();
     lets();

@@ -219,7 +219,7 @@ class Places {
     for (size_t at = size(); at > 0 && type.isError(); --at) type = typeOf({std::string(textAt(at - 1))});
     // Numbers without a unit and rates have no unit of their own here: then all are proposed.
     const auto fits = [&](const words::Unit& unit) {
-      return type.kind == check::Type::Kind::Number && check::findDimension(unit.type) == type.dimension;
+      return type.isNumber() && check::findDimension(unit.type) == type.dimension;
     };
     // If no unit has the type's dimension (numbers without a unit, rates), all are proposed.
     const bool any = std::ranges::none_of(words::units(), fits);
@@ -271,7 +271,7 @@ class Places {
       if (open && kindAt(*open) == Token::LeftParen && part < parts.size()) values(parts[part]);
       return;
     }
-    if (type.kind == check::Type::Kind::Enum) {
+    if (type.isEnum()) {
       const check::EnumType& levels = *type.enumeration;
       for (const check::EnumType::Level& level : levels.levels)
         propose(level.name, kEnumMember, levels.name, levels.doc, level.fields.empty() ? "" : level.name + "($0)");

@@ -173,12 +173,12 @@ class Hover {
     const check::Workload* workload = workloadOf(symbol);
     const int index = workload ? workload->findParameter(symbol.name) : -1;
     const check::Type type = index < 0 ? check::Type::error() : workload->parameters[index].type;
-    if (type.kind == check::Type::Kind::Enum) {
+    if (type.isEnum()) {
       std::string levels;
       for (const auto& level : type.enumeration->levels) levels += (levels.empty() ? "" : ", ") + level.name;
       page.code(type.enumeration->ordered ? "values, in order" : "values", levels);
     }
-    if (type.kind == check::Type::Kind::Number) page.code("unit", unitOf(type.dimension));
+    if (type.isNumber()) page.code("unit", unitOf(type.dimension));
   }
 
   /// Adds the cells of the table that a module's page has for the declaration (`expc doc`), so that both say the same.

@@ -133,7 +133,7 @@ TEST_CASE("a study narrows where a factor varies; elsewhere it has its default, 
   expand::Assignment at(study.selected);
   at.set(Point{kAbsent, 0});
   REQUIRE(!at.resolve());
-  unsigned batch = static_cast<unsigned>(study.space->study().workload->findParameter("batch"));
+  unsigned batch = static_cast<unsigned>(study.space->study().findParameter("batch"));
   REQUIRE(at.value(batch));
   CHECK(*at.value(batch) == check::Value::number(32));
   // The study's own rule sees no value where the factor is not active.

@@ -33,9 +33,9 @@ struct Names : check::Context {
 /// Whether an override gives a string or a path without quotes. Shells remove one level of quotes, so this is a
 /// common slip; a word that names a `let` is meant as it stands.
 bool lacksQuotes(check::StudyScope& scope, const std::string& name, llvm::StringRef value) {
-  const int parameter = scope.study.workload->findParameter(name);
+  const int parameter = scope.study.findParameter(name);
   if (parameter < 0 || value.find_first_of("\"{,") != llvm::StringRef::npos) return false;
-  const check::Type::Kind kind = scope.study.workload->parameters[parameter].type.kind;
+  const check::Type::Kind kind = scope.study.parameter(parameter).type.kind;
   return (kind == check::Type::Kind::String || kind == check::Type::Kind::Path) && !scope.lets.contains(value.str()) &&
          !scope.scope.lets.contains(value.str());
 }

@@ -46,7 +46,7 @@ std::optional<check::Failure> Assignment::resolveOne(unsigned index) {
     if (level < kOpen) value = &study.factors[factor].levels[level].values[slot_[index]];
   }
   // The `when` reads only earlier parameters, so these are resolved already.
-  if (const check::Formula* when = study.workload->parameters[index].when.get()) {
+  if (const check::Formula* when = study.parameter(index).when.get()) {
     check::Outcome outcome = evaluate(*when, View::Workload);
     if (const check::Failure* failure = std::get_if<check::Failure>(&outcome)) return *failure;
     if (!std::get<check::Value>(outcome).asBool()) value = nullptr;
@@ -101,7 +101,7 @@ static void reportAt(const check::Failure& failure, const Selected& selected, co
   // At no point in particular the label is empty, as for a condition over arguments.
   std::string label = at.label();
   bool inactive = failure.kind == check::Failure::Kind::Inactive;
-  check::reportFailure(failure, inactive ? selected.study->workload->parameters[failure.parameter].name : "",
+  check::reportFailure(failure, inactive ? selected.study->parameter(failure.parameter).name : "",
                        label.empty() ? "" : "at " + label, emitter);
 }
 
@@ -227,7 +227,7 @@ Space::Reads Space::readsOf(const check::Formula& formula) const {
   std::set<unsigned> parameters, looked, factors;
   auto visit = [&](auto& self, const check::Formula& read, bool resolved) -> void {
     for (unsigned parameter : check::parametersOf(read)) {
-      const check::Formula* when = study().workload->parameters[parameter].when.get();
+      const check::Formula* when = study().parameter(parameter).when.get();
       // Visit each parameter at most twice: once for its factors, and again if it must be settled too.
       bool fresh = looked.insert(parameter).second;
       bool missing = resolved && parameters.insert(parameter).second;
@@ -265,7 +265,7 @@ std::unique_ptr<Space> Space::compile(const Selected& selected, diag::Emitter& e
   for (unsigned factor : space->order_) space->activity_[factor] = compiled(study.factors[factor].active, View::Study);
   if (!good) return nullptr;
   for (unsigned i = 0; i < space->when_.size(); ++i)
-    space->when_[i] = compiled(study.workload->parameters[i].when, View::Workload);
+    space->when_[i] = compiled(study.parameter(i).when, View::Workload);
   for (const check::Use& use : study.uses)
     for (const check::Computed& computed : use.computed) compiled(computed.defined, View::Workload);
   if (!good || !space->rulesAreFew(emitter)) return nullptr;
@@ -291,7 +291,7 @@ bool Space::rulesAreFew(diag::Emitter& emitter) const {
     if ((work += count) <= kMaxRuleWork) continue;
     return emitter
         .build(rule.range, check::errors::NotSupported, "a study whose rules look at so many combinations of levels")
-        .note({}, "all together may look at {}; use fewer factors in rules, or fewer levels", kMaxRuleWork)
+        .note("all together may look at {}; use fewer factors in rules, or fewer levels", kMaxRuleWork)
         .refuse();
   }
   return true;

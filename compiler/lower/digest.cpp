@@ -231,7 +231,7 @@ struct Meaning {
     for (const check::Published::Row& row : published.rows) {
       Object object;
       for (const auto& [parameter, value] : row.parameters)
-        object[study.workload->parameters[parameter].name] = points::toJson(value, true);
+        object[study.parameter(parameter).name] = points::toJson(value, true);
       for (const auto& [metric, value] : row.metrics) object[study.metrics[metric].name] = value.toString();
       rows.push_back(std::move(object));
     }

@@ -128,7 +128,7 @@ struct PlanBuilder {
     const auto add = [&](expand::Levels read) {
       if (const auto [name, fresh] = known.insert(id(read)); fresh) cell.points.push_back(*name);
     };
-    points::forEachTreated(space, comparison, point, add);
+    points::forEachRead(space, comparison, point, add, true);
     cell.treated = static_cast<unsigned>(cell.points.size());
     points::forEachRead(space, comparison, point, add);
     cell.estimator = points::estimatorOf(*comparison);
@@ -141,7 +141,7 @@ struct PlanBuilder {
   std::optional<double> ideal(const check::Comparison& comparison, expand::Levels point) {
     const unsigned baseline = points::Compared{space, comparison, point}.partner().point[comparison.over];
     const check::Factor& factor = study.factors[comparison.over];
-    const check::FormulaPtr& strong = study.workload->parameters[factor.parameters[0]].strong;
+    const check::FormulaPtr& strong = study.parameter(factor.parameters[0]).strong;
     bool shared = false;
     if (strong) {
       expand::Assignment at(prepared.selected);

@@ -26,7 +26,7 @@ std::string idOf(const expand::Selected& selected, const expand::Assignment& res
   for (unsigned i = 0; i < use.parameter_of.size(); ++i) {
     const check::Value* value = use.parameter_of[i] >= 0 ? resolved.value(i) : nullptr;
     if (value && *value != workload.parameters[use.parameter_of[i]].fallback)
-      parameters[selected.study->workload->parameters[i].name] = points::toJson(*value, true);
+      parameters[selected.study->parameter(i).name] = points::toJson(*value, true);
   }
   if (workload.command)
     document["command"] = points::argumentsJson(workload.command->written);

@@ -140,7 +140,7 @@ struct Loader {
     if (text) return std::move(*text);
     const auto [code, reason] = apart(text.takeError());
     if (code == std::errc::no_such_file_or_directory)
-      emitter.build(range, ImportNotFound, written).note({}, "looked for {}", path).emit();
+      emitter.build(range, ImportNotFound, written).note("looked for {}", path).emit();
     else
       emitter.emit(range, ImportUnreadable, written, reason);
     return std::nullopt;

@@ -62,22 +62,23 @@ struct Transform : Declarations {
     if (tree.nodes.empty()) return out;
     // Each statement has one kind, so exactly one of these adds it.
     for (uint32_t declaration : statements(0, Rule::Declaration)) {
-      take(*this, declaration, Rule::ImportDecl, out.imports);
-      take(*this, declaration, Rule::EnumDecl, out.enums);
-      take(*this, declaration, Rule::UnitDecl, out.units);
-      take(*this, declaration, Rule::LetDecl, out.lets);
-      take(*this, declaration, Rule::MetricDecl, out.metrics);
-      take(*this, declaration, Rule::WorkloadDecl, out.workloads);
-      take(*this, declaration, Rule::ServiceDecl, out.services);
-      take(*this, declaration, Rule::SystemDecl, out.systems);
-      take(*this, declaration, Rule::ReferenceDecl, out.references);
-      take(*this, declaration, Rule::ConfidenceDecl, out.confidences);
-      take(*this, declaration, Rule::DesignDecl, out.designs);
-      take(*this, declaration, Rule::PresetDecl, out.presets);
+      const auto take = taking(*this, declaration);
+      take(Rule::ImportDecl, out.imports);
+      take(Rule::EnumDecl, out.enums);
+      take(Rule::UnitDecl, out.units);
+      take(Rule::LetDecl, out.lets);
+      take(Rule::MetricDecl, out.metrics);
+      take(Rule::WorkloadDecl, out.workloads);
+      take(Rule::ServiceDecl, out.services);
+      take(Rule::SystemDecl, out.systems);
+      take(Rule::ReferenceDecl, out.references);
+      take(Rule::ConfidenceDecl, out.confidences);
+      take(Rule::DesignDecl, out.designs);
+      take(Rule::PresetDecl, out.presets);
       for (const ast::CompareDecl& compare : std::exchange(stated, {}))
         reporter.syntaxError(compare.range, "the name of a comparison, because this preset belongs to no study");
-      take(*this, declaration, Rule::PartDecl, out.parts);
-      take(*this, declaration, Rule::StudyDecl, out.studies);
+      take(Rule::PartDecl, out.parts);
+      take(Rule::StudyDecl, out.studies);
     }
     return out;
   }
@@ -98,27 +99,28 @@ struct Transform : Declarations {
 
   void read(uint32_t index, ast::StudyDecl& out) {
     for (uint32_t item : statements(child(index, Rule::StudyBody), Rule::StudyItem)) {
-      take(*this, item, Rule::UseDecl, out.uses);
-      take(*this, item, Rule::WorkloadUse, out.workloads);
-      take(*this, item, Rule::ParamDecl, out.params);
-      take(*this, item, Rule::FactorDecl, out.factors);
-      take(*this, item, Rule::LetDecl, out.lets);
-      take(*this, item, Rule::RuleDecl, out.rules);
+      const auto take = taking(*this, item);
+      take(Rule::UseDecl, out.uses);
+      take(Rule::WorkloadUse, out.workloads);
+      take(Rule::ParamDecl, out.params);
+      take(Rule::FactorDecl, out.factors);
+      take(Rule::LetDecl, out.lets);
+      take(Rule::RuleDecl, out.rules);
       // `metric total = sum(wall) over program` is read as a comparison without a baseline.
       if (isRule(item, Rule::MetricDecl) && child(item, Rule::OverFactors) != kNone)
         add(*this, item, out.compares);
       else
-        take(*this, item, Rule::MetricDecl, out.metrics);
-      take(*this, item, Rule::MeasureDecl, out.measures);
-      take(*this, item, Rule::CompareDecl, out.compares);
-      take(*this, item, Rule::ControlDecl, out.controls);
-      take(*this, item, Rule::CriterionDecl, out.criteria);
-      take(*this, item, Rule::ConfidenceDecl, out.confidences);
-      take(*this, item, Rule::ExpectedDecl, out.expected);
-      take(*this, item, Rule::DesignDecl, out.designs);
-      take(*this, item, Rule::TableDecl, out.tables);
-      take(*this, item, Rule::PlotDecl, out.plots);
-      take(*this, item, Rule::PresetDecl, out.presets);
+        take(Rule::MetricDecl, out.metrics);
+      take(Rule::MeasureDecl, out.measures);
+      take(Rule::CompareDecl, out.compares);
+      take(Rule::ControlDecl, out.controls);
+      take(Rule::CriterionDecl, out.criteria);
+      take(Rule::ConfidenceDecl, out.confidences);
+      take(Rule::ExpectedDecl, out.expected);
+      take(Rule::DesignDecl, out.designs);
+      take(Rule::TableDecl, out.tables);
+      take(Rule::PlotDecl, out.plots);
+      take(Rule::PresetDecl, out.presets);
     }
     // `criterion x: a > 1  confidence 95%` without `with` parses as two statements. On one line it is a slip, since a
     // confidence of the study stands on a line of its own.
@@ -426,9 +428,10 @@ struct Transform : Declarations {
   /// A preset changes the study around it: levels, criteria, the design, and arguments of the workload.
   void read(uint32_t index, ast::PresetDecl& out) {
     for (uint32_t item : statements(child(index, Rule::PresetBody), Rule::PresetItem)) {
-      take(*this, item, Rule::OnlyClause, out.only);
-      take(*this, item, Rule::CriteriaClause, out.claims);
-      take(*this, item, Rule::CriterionDecl, out.criteria);
+      const auto take = taking(*this, item);
+      take(Rule::OnlyClause, out.only);
+      take(Rule::CriteriaClause, out.claims);
+      take(Rule::CriterionDecl, out.criteria);
       // `design { … }` merges into the study's; `design.timed.repeat = 20` sets one value of it.
       const bool block = child(item, Rule::DesignBody) != kNone;
       if (block) add(*this, item, out.designs);

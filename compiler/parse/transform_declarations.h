@@ -118,12 +118,13 @@ struct Declarations : Expressions {
     const uint32_t service = child(index, Rule::ServiceBody);
     for (uint32_t item : service == kNone ? statements(child(index, Rule::WorkloadBody), Rule::WorkloadItem)
                                           : statements(service, Rule::ServiceItem)) {
-      take(*this, item, Rule::ServiceUse, out.services);
-      take(*this, item, Rule::ParamDecl, out.params);
-      take(*this, item, Rule::LetDecl, out.lets);
-      take(*this, item, Rule::MetricDecl, out.metrics);
-      take(*this, item, Rule::EstimateDecl, out.estimates);
-      take(*this, item, Rule::RuleDecl, out.rules);
+      const auto take = taking(*this, item);
+      take(Rule::ServiceUse, out.services);
+      take(Rule::ParamDecl, out.params);
+      take(Rule::LetDecl, out.lets);
+      take(Rule::MetricDecl, out.metrics);
+      take(Rule::EstimateDecl, out.estimates);
+      take(Rule::RuleDecl, out.rules);
       if (isRule(item, Rule::VersionDecl)) versionDecl(item, out);
       if (isRule(item, Rule::InputsDecl)) inputsDecl(item, out);
       if (isRule(item, Rule::ExpectDecl)) out.expectations.push_back(expressionIn(item, Rule::Condition));

@@ -239,10 +239,12 @@ struct TreeReader {
       if (const uint32_t name = self.child(index, Rule::Word); name != kNone) out.name = self.identifier(name);
     self.read(index, out);
   }
-  /// Adds a statement to the list of its kind: does nothing if it is another.
-  template <typename Self, typename T>
-  static void take(Self& self, uint32_t index, Rule kind, std::vector<T>& to) {
-    if (self.isRule(index, kind)) add(self, index, to);
+  /// A function that adds a statement to the list of its kind: it does nothing if the statement is another.
+  template <typename Self>
+  static auto taking(Self& self, uint32_t index) {
+    return [&self, index](Rule kind, auto& to) {
+      if (self.isRule(index, kind)) add(self, index, to);
+    };
   }
 };
 

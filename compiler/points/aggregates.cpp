@@ -14,11 +14,11 @@ using expand::kOpen;
 
 /// Walks over the combinations of levels that agree with a point but for the factors that an aggregate lacks.
 struct Group {
-  const expand::Space& space;
+  const Space& space;
   const check::Comparison& aggregate;
-  expand::Levels at;
+  Levels at;
   /// False ends the walk.
-  llvm::function_ref<bool(expand::Levels)> visit;
+  llvm::function_ref<bool(Levels)> visit;
   std::vector<unsigned> levels = std::vector<unsigned>(at.size(), kOpen);
 
   bool descend(size_t depth = 0) {
@@ -42,7 +42,7 @@ struct Group {
 
 /// Whether the group has a part at these levels: One or None. NotTreated where `where` or the inner comparison does not
 /// ask for one.
-Partner partAt(const expand::Space& space, const check::Comparison& aggregate, expand::Levels levels) {
+Partner partAt(const Space& space, const check::Comparison& aggregate, Levels levels) {
   if (const auto* where = space.where(aggregate); where && !where->holds(levels)) return {};
   if (const auto obstacle = space.whyNot(levels)) {
     const bool left_out = obstacle->kind == expand::Obstacle::Kind::LeftOut;
@@ -61,7 +61,7 @@ Parts Compared::parts() const {
   const check::Comparison* inner = space.study().comparison(comparison.inner);
   const bool counts = !inner || inner->gone.empty();
   Group{space, comparison, point,
-        [&](expand::Levels levels) {
+        [&](Levels levels) {
           const Partner part = partAt(space, comparison, levels);
           if (part.found == Partner::Found::One) parts.points.emplace_back(levels.begin(), levels.end());
           if (part.found == Partner::Found::None && counts) ++parts.missing[part.missing];
@@ -76,7 +76,7 @@ Partner Compared::aggregated() const {
     return own.found == Partner::Found::Several ? own : Partner();
   bool first = false;
   Group{space, comparison, point,
-        [&](expand::Levels levels) {
+        [&](Levels levels) {
           if (partAt(space, comparison, levels).found != Partner::Found::One) return true;
           first = std::ranges::equal(levels, point);
           return false;
@@ -94,8 +94,8 @@ std::optional<double> Compared::weight() const {
   return value && value->asNumber() ? std::optional(value->asNumber()->toDouble()) : std::nullopt;
 }
 
-plan::TermPtr Compared::aggregateTerm(llvm::function_ref<plan::TermPtr(expand::Levels)> part_value,
-                                      llvm::function_ref<std::string(expand::Levels)> name) const {
+plan::TermPtr Compared::aggregateTerm(llvm::function_ref<plan::TermPtr(Levels)> part_value,
+                                      llvm::function_ref<std::string(Levels)> name) const {
   using Function = check::Comparison::Function;
   using enum plan::AggregateTerm::Function;
   plan::AggregateTerm term{comparison.function == Function::Geomean  ? Geomean
@@ -115,15 +115,6 @@ plan::TermPtr Compared::aggregateTerm(llvm::function_ref<plan::TermPtr(expand::L
           termOf(plan::MetricTerm{space.study().metrics[*comparison.weight_metric].name, name(part)}));
   }
   return termOf(std::move(term));
-}
-
-void forEachTreated(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
-                    llvm::function_ref<void(expand::Levels)> visit) {
-  if (!comparison || comparison->function == check::Comparison::Function::OfProcess) return visit(point);
-  const check::Comparison* inner = space.study().comparison(comparison->inner);
-  if (!comparison->aggregates()) return forEachTreated(space, inner, point, visit);
-  for (const std::vector<unsigned>& part : Compared{space, *comparison, point}.parts().points)
-    forEachTreated(space, inner, part, visit);
 }
 
 }  // namespace expc::points

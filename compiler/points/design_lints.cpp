@@ -73,7 +73,7 @@ bool canCoincide(const check::Study& study) {
     }
   return std::ranges::any_of(study.factors, [&](const check::Factor& factor) {
     return factor.lockstep() && std::ranges::any_of(factor.parameters, [&](unsigned parameter) {
-             return study.workload->parameters[parameter].when != nullptr;
+             return study.parameter(parameter).when != nullptr;
            });
   });
 }
@@ -152,7 +152,7 @@ void Lints::budget() const {
   if (budget->value.toDouble() >= static_cast<double>(trials) * kLeastSeconds) return;
   if (!reported.fresh(diag::Kind::BudgetTooSmall, nullptr, budget->range)) return;
   auto builder = emitter.build(budget->range, BudgetTooSmall, budget->value.toString(), trials);
-  builder.note({}, "{} points{}", survey.points, selection.empty() ? "" : " with " + selection);
+  builder.note("{} points{}", survey.points, selection.empty() ? "" : " with " + selection);
   builder.emit();
 }
 
@@ -167,7 +167,7 @@ void Lints::samePoints() const {
   PointWriter writer(space);
   // Sort the ids and look for neighbours that are equal. The first pair is shown, the others are counted.
   std::vector<uint64_t> ids;
-  space.forEach([&](expand::Levels point) {
+  space.forEach([&](Levels point) {
     ids.push_back(writer.hash(point));
     return ids.size() < kMostIds;
   });
@@ -178,14 +178,14 @@ void Lints::samePoints() const {
   for (size_t i = 1; i < ids.size(); ++i) count += ids[i] == ids[i - 1];
   auto builder = emitter.build(study.range, SamePoint, study.name);
   bool first = true;
-  space.forEach([&](expand::Levels point) {
+  space.forEach([&](Levels point) {
     if (writer.hash(point) != *twice) return true;
-    builder.note({}, "{} {}", first ? "the point at" : "and the one at", expand::labelOf(study, point));
+    builder.note("{} {}", first ? "the point at" : "and the one at", expand::labelOf(study, point));
     first = false;
     return true;
   });
-  if (count > 1) builder.note({}, "{} points are duplicates", count);
-  builder.note({}, "remove the duplicates: each point is measured once");
+  if (count > 1) builder.note("{} points are duplicates", count);
+  builder.note("remove the duplicates: each point is measured once");
   builder.emit();
 }
 

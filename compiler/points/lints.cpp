@@ -37,7 +37,7 @@ EXPC_DIAGNOSTIC(ExpectedInfeasible, "on '{0}' every point of the criterion '{1}'
 constexpr size_t kShownLevels = 5;
 
 /// Whether a rule can exclude some combination of the factors that it reads. True if that cannot be told.
-bool canRemove(const expand::Space& space, const expand::Space::Rule& rule) {
+bool canRemove(const Space& space, const Space::Rule& rule) {
   // A rule over arguments alone removes nothing today; it guards against presets and overrides.
   const check::Rule& declared = space.study().rules[rule.index];
   if (rule.condition->factors().empty() && !declared.parameters.empty()) return true;
@@ -51,7 +51,7 @@ bool canRemove(const expand::Space& space, const expand::Space::Rule& rule) {
 void Lints::noteConflict(diag::Builder& builder, const std::vector<unsigned>& rules) const {
   // A factor that varies only under a condition may be what a rule is really about.
   std::set<unsigned> conditional;
-  for (const expand::Space::Rule& rule : space.rules()) {
+  for (const Space::Rule& rule : space.rules()) {
     if (!llvm::is_contained(rules, rule.index)) continue;
     const check::Rule& declared = study.rules[rule.index];
     std::string because = declared.because.empty() ? "" : fmt::format(" (\"{}\")", declared.because);
@@ -97,15 +97,15 @@ void Lints::noteReasons(diag::Builder& builder, const Survey::OfComparison& of) 
   for (const auto& [missing, count] : of.reasons) reasons.emplace_back(count, missing);
   std::ranges::stable_sort(reasons, [](const auto& a, const auto& b) { return a.first > b.first; });
   for (size_t i = 0; i < reasons.size() && i < kShown; ++i)
-    builder.note({}, "{}{}", reasons.size() > 1 ? fmt::format("{}: ", reasons[i].first) : "",
+    builder.note("{}{}", reasons.size() > 1 ? fmt::format("{}: ", reasons[i].first) : "",
                  text(reasons[i].second, study, sources));
-  if (reasons.size() > kShown) builder.note({}, "and {} more reasons", reasons.size() - kShown);
+  if (reasons.size() > kShown) builder.note("and {} more reasons", reasons.size() - kShown);
 }
 
 /// Reports several baselines, with the factors that may make the difference.
 void Lints::several(const check::Comparison& comparison, const Survey::OfComparison& of) const {
   auto builder = emitter.build(comparison.range, AmbiguousBaseline, comparison.name);
-  builder.note({}, "{} {} several baselines, first at {}", of.several, of.several == 1 ? "point has" : "points have",
+  builder.note("{} {} several baselines, first at {}", of.several, of.several == 1 ? "point has" : "points have",
                expand::labelOf(study, of.example));
   // Only factors that are not active at the treated point can have several levels at the baseline.
   for (unsigned factor = 0; factor < study.factors.size(); ++factor)
@@ -124,7 +124,7 @@ void Lints::absent(const check::Criterion& criterion, const check::Assertion& as
     emitter
         .build(criterion.range, HoldsWithout, criterion.name,
                fmt::format("a level of '{}'", study.factors[factor].name))
-        .note({}, "points where it is inactive also count for 'exists'; exclude them with 'where'")
+        .note("points where it is inactive also count for 'exists'; exclude them with 'where'")
         .emit();
   // Then levels of a `forall` at which the condition of an `exists` leaves nothing: the claim is silent about
   // them.
@@ -137,7 +137,7 @@ void Lints::absent(const check::Criterion& criterion, const check::Assertion& as
               .build(criterion.range, HoldsWithout, criterion.name,
                      fmt::format("anything at {}={}", study.factors[factor].name,
                                  study.factors[factor].levels[level].label))
-              .note({}, "no point at that level satisfies the 'where' of 'exists', so 'forall' ignores the level")
+              .note("no point at that level satisfies the 'where' of 'exists', so 'forall' ignores the level")
               .emit();
   }
 }
@@ -156,7 +156,7 @@ void Lints::idle() const {
   // Arguments are reported for each use that has them; a change once, at its own place.
   std::set<unsigned> said;
   for (const auto& [use, parameter] : survey.idle) {
-    const check::Parameter& declared = study.workload->parameters[parameter];
+    const check::Parameter& declared = study.parameter(parameter);
     const bool changed = selected.given_at[parameter].isValid();
     // A preset or `-D` reaches all workloads that have the parameter, so it is idle only if it is idle in each
     // of them.
@@ -185,7 +185,7 @@ void Lints::nothingLearned() const {
     if (number && number->sign() == 0 && at.isValid()) emitter.emit(at, NothingLearned, name);
   };
   for (unsigned parameter = 0; parameter < study.workload->parameters.size(); ++parameter) {
-    const std::string& name = study.workload->parameters[parameter].name;
+    const std::string& name = study.parameter(parameter).name;
     const auto trains = [&](const check::Use& use) {
       return use.parameter_of[parameter] >= 0 && !use.workload->command;
     };
@@ -212,7 +212,7 @@ void Lints::nothingLearned() const {
 }
 
 void Lints::grid() const {
-  for (const expand::Space::Rule& rule : space.rules()) {
+  for (const Space::Rule& rule : space.rules()) {
     const check::Rule& declared = study.rules[rule.index];
     // A workload's rules state what it supports; that a study does not touch a limit is no mistake.
     if (!declared.of_workload && !canRemove(space, rule))
@@ -234,7 +234,7 @@ void Lints::pairs() const {
       auto builder = emitter.build(comparison.range, NoPartner, comparison.name);
       noteReasons(builder, of);
       if (comparison.aggregates())
-        builder.note({}, "there is nothing to aggregate: no point satisfies its 'where'");
+        builder.note("there is nothing to aggregate: no point satisfies its 'where'");
       else if (of.without == 0)
         builder.note(study.factors[comparison.over].range, "every point is at the level that it compares with");
       builder.emit();
@@ -256,7 +256,7 @@ void Lints::somePairs() const {
       auto builder = emitter.build(comparison.range, UnevenParts, comparison.name, expand::labelOf(study, of.uneven[1]),
                                    expand::labelOf(study, of.uneven[0]));
       noteReasons(builder, of);
-      builder.note({}, "restrict it with 'where' to levels that occur everywhere, or accept it with 'partial'").emit();
+      builder.note("restrict it with 'where' to levels that occur everywhere, or accept it with 'partial'").emit();
       continue;
     }
     // Report a comparison if some reason is its own, or one of the workload's that was not reported yet.
@@ -270,7 +270,7 @@ void Lints::somePairs() const {
     auto builder =
         emitter.build(comparison.range, SomeWithoutPartner, of.without, of.without + of.pairs, comparison.name);
     noteReasons(builder, of);
-    builder.note({}, "exclude both points of each pair, or accept it with 'partial'");
+    builder.note("exclude both points of each pair, or accept it with 'partial'");
     builder.emit();
   }
 }
@@ -287,7 +287,7 @@ void Lints::joined(const check::Criterion& criterion, const JoinedClaim& joined)
   if (plain == JoinedClaim::Plain::No) return;
   const bool all = plain == JoinedClaim::Plain::All;
   emitter.build(criterion.range, PlainQuantifier, criterion.name, all ? "all of them" : "one of them")
-      .note({}, "write '{}'", all ? "forall" : "exists")
+      .note("write '{}'", all ? "forall" : "exists")
       .emit();
 }
 
@@ -319,7 +319,7 @@ void Lints::criteria() const {
     }
     if (!asks)
       emitter.build(criterion.range, EmptyCriterion, criterion.name)
-          .note({}, "no point has the levels that it selects and satisfies its 'where'")
+          .note("no point has the levels that it selects and satisfies its 'where'")
           .emit();
     else if (complete && of.joined)
       joined(criterion, *of.joined);
@@ -330,15 +330,15 @@ void Lints::controls() const {
   for (const check::Control& control : study.controls) {
     std::vector<std::vector<unsigned>> points;
     // Two points are enough to know that there are several.
-    findPinned(space, control.pins, [&](expand::Levels point) {
+    findPinned(space, control.pins, [&](Levels point) {
       points.emplace_back(point.begin(), point.end());
       return points.size() < 2;
     });
     if (points.size() == 1) continue;
     auto builder = emitter.build(control.range, ControlPoint, control.name, points.empty() ? "no point" : "several");
-    for (const auto& point : points) builder.note({}, "there is one at {}", expand::labelOf(study, point));
-    if (!points.empty()) builder.note({}, "give a level to each factor that varies there");
-    if (points.empty()) builder.note({}, "a rule removes it, or a factor does not vary there");
+    for (const auto& point : points) builder.note("there is one at {}", expand::labelOf(study, point));
+    if (!points.empty()) builder.note("give a level to each factor that varies there");
+    if (points.empty()) builder.note("a rule removes it, or a factor does not vary there");
     builder.emit();
   }
 }

@@ -26,7 +26,7 @@ class Reported {
 
 /// The lints of one selected study: what they look at, and where they report.
 struct Lints {
-  const expand::Space& space;
+  const Space& space;
   const Survey& survey;
   /// The selection in messages, "preset quick"; "" for the whole study.
   std::string selection;
@@ -76,7 +76,7 @@ struct Lints {
   /// For a system: criteria all of whose points are expected to run out of memory (E0413).
   void infeasible(const check::System& system) const;
 
-  // Parts of these.
+  // Steps of these.
   void levels(unsigned factor) const;
   void noteConflict(diag::Builder& builder, const std::vector<unsigned>& rules) const;
   void noteReasons(diag::Builder& builder, const Survey::OfComparison& of) const;

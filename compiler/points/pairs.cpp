@@ -18,8 +18,8 @@ using Op = plan::OperationTerm::Op;
 /// factor that is active at both points keeps its level, one that is active only at the baseline tries all its
 /// levels. Stops at the second partner, and remembers the first obstacle for the message.
 struct Search {
-  const expand::Space& space;
-  expand::Levels treated;
+  const Space& space;
+  Levels treated;
   /// The compared factor and its level at the partner.
   unsigned over, level;
   std::vector<unsigned> levels = std::vector<unsigned>(treated.size(), kOpen);
@@ -102,7 +102,7 @@ plan::TermPtr reduceTerm(const check::Study& study, const check::Formula& from) 
 plan::TermPtr derivedTerm(const check::Study& study, const check::Formula& from) {
   using From = check::Formula::Op;
   if (from.op == From::Constant) return termOf(plan::ConstantTerm{from.constant.asNumber()->toDouble()});
-  if (from.op == From::Parameter) return termOf(plan::ParameterTerm{study.workload->parameters[from.parameter].name});
+  if (from.op == From::Parameter) return termOf(plan::ParameterTerm{study.parameter(from.parameter).name});
   if (from.op == From::Metric) return termOf(plan::MetricTerm{study.metrics[from.parameter].name, ""});
   if (from.op == From::EpochsTo) return firstTerm(study, *from.operands[0]);
   if (from.op == From::Reduce) return reduceTerm(study, from);
@@ -193,22 +193,22 @@ Partner Compared::value() const {
   if (outer.found != Partner::Found::One || !comparison.inner) return outer;
   const check::Comparison& inner = space.study().comparisons[*comparison.inner];
   // The inner comparison must have a value on both sides of the outer one.
-  for (const expand::Levels side : {point, expand::Levels(outer.point)})
+  for (const Levels side : {point, Levels(outer.point)})
     if (Partner answer = Compared{space, inner, side}.value(); answer.found != Partner::Found::One) return answer;
   return outer;
 }
 
-void forEachRead(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
-                 llvm::function_ref<void(expand::Levels)> visit) {
-  if (!comparison || comparison->function == check::Comparison::Function::OfProcess) return visit(point);
+void forEachRead(const Space& space, const check::Comparison* comparison, Levels point,
+                 llvm::function_ref<void(Levels)> visit, bool treated) {
+  if (!comparison || comparison->ofProcess()) return visit(point);
+  const Compared compared{space, *comparison, point};
   const check::Comparison* inner = space.study().comparison(comparison->inner);
   if (comparison->aggregates()) {
-    for (const std::vector<unsigned>& part : Compared{space, *comparison, point}.parts().points)
-      forEachRead(space, inner, part, visit);
+    for (const std::vector<unsigned>& part : compared.parts().points) forEachRead(space, inner, part, visit, treated);
     return;
   }
-  forEachRead(space, inner, point, visit);
-  forEachRead(space, inner, Compared{space, *comparison, point}.partner().point, visit);
+  forEachRead(space, inner, point, visit, treated);
+  if (!treated) forEachRead(space, inner, compared.partner().point, visit);
 }
 
 plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
@@ -230,15 +230,15 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   return result;
 }
 
-plan::TermPtr Compared::term(llvm::function_ref<std::string(expand::Levels)> name) const {
+plan::TermPtr Compared::term(llvm::function_ref<std::string(Levels)> name) const {
   using Function = check::Comparison::Function;
   const check::Study& study = space.study();
   const check::Metric& metric = study.metrics[comparison.metric];
-  const auto value = [&](expand::Levels at) {
+  const auto value = [&](Levels at) {
     return comparison.inner ? Compared{space, study.comparisons[*comparison.inner], at}.term(name)
                             : termOf(plan::MetricTerm{metric.name, name(at)});
   };
-  if (comparison.function == Function::OfProcess) return value(point);
+  if (comparison.ofProcess()) return value(point);
   if (comparison.aggregates()) return aggregateTerm(value, name);
   const std::vector<unsigned> partner = this->partner().point;
   plan::TermPtr treated = value(point), baseline = value(partner);
@@ -267,9 +267,9 @@ std::optional<double> idealOf(const check::Study& study, const check::Comparison
   if (comparison.function == Function::Efficiency) return 1;
   const check::Factor& factor = study.factors[comparison.over];
   if (comparison.function != Function::Speedup || comparison.inner || factor.lockstep()) return std::nullopt;
-  const check::Parameter& counts = study.workload->parameters[factor.parameters[0]];
+  const check::Parameter& counts = study.parameter(factor.parameters[0]);
   // A factor `nodes` counts devices only if no `gpus` gives their total number.
-  const bool more_nodes = counts.name == "nodes" && study.workload->findParameter("gpus") < 0;
+  const bool more_nodes = counts.name == "nodes" && study.findParameter("gpus") < 0;
   const bool devices = counts.name == "gpus" || more_nodes || counts.strong;
   const bool rate = study.metrics[comparison.metric].dimension.isRate();
   const bool time = study.metrics[comparison.metric].dimension == check::Dimension::of(check::Dimension::Time);

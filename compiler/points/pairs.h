@@ -17,6 +17,8 @@
 
 namespace expc::points {
 
+using expand::Levels, expand::Space;
+
 /// The reason why a point has no partner: the obstacle at the point that it would be compared with.
 struct Missing {
   expand::Obstacle obstacle;
@@ -59,9 +61,9 @@ struct Parts {
 
 /// A comparison or an aggregate (aggregates.cpp) at a point.
 struct Compared {
-  const expand::Space& space;
+  const Space& space;
   const check::Comparison& comparison;
-  expand::Levels point;
+  Levels point;
 
   /// The partner of the point. For a comparison of a comparison this is the outer pair; whether the inner one has
   /// values is not asked.
@@ -78,28 +80,25 @@ struct Compared {
   ///               has its own
   ///   max_gap     the largest distance between two series at one place
   /// `name` gives the ids of the points.
-  plan::TermPtr term(llvm::function_ref<std::string(expand::Levels)> name) const;
+  plan::TermPtr term(llvm::function_ref<std::string(Levels)> name) const;
 
   /// The parts of the aggregate's group.
   Parts parts() const;
-  /// The weight of a part, which the point is, if it is a number; nothing if the formula has no value there.
+  /// The weight of the point as a part; nothing if the formula has no number there.
   std::optional<double> weight() const;
 
-  // Parts of these; of an aggregate, `partValue` gives the terms of its parts.
+  // Steps of these; `part_value` gives the terms of an aggregate's parts.
   Partner partnerAt(unsigned level) const;
   Partner aggregated() const;
-  plan::TermPtr aggregateTerm(llvm::function_ref<plan::TermPtr(expand::Levels)> part_value,
-                              llvm::function_ref<std::string(expand::Levels)> name) const;
+  plan::TermPtr aggregateTerm(llvm::function_ref<plan::TermPtr(Levels)> part_value,
+                              llvm::function_ref<std::string(Levels)> name) const;
 };
 
-/// Calls `visit` for every point that the comparison's value at `point` reads; a point may come twice. The value must
-/// exist (Compared::value). Without a comparison visits `point` alone.
-void forEachRead(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
-                 llvm::function_ref<void(expand::Levels)> visit);
-
-/// Calls `visit` for the treated ones of these points: one for each part of an aggregate, else `point` alone.
-void forEachTreated(const expand::Space& space, const check::Comparison* comparison, expand::Levels point,
-                    llvm::function_ref<void(expand::Levels)> visit);
+/// Calls `visit` for every point that the comparison's value at `point` reads; a point may come twice. `treated`: only
+/// for the treated ones, one for each part of an aggregate, else `point` alone. The value must exist (Compared::value).
+/// Without a comparison visits `point` alone.
+void forEachRead(const Space& space, const check::Comparison* comparison, Levels point,
+                 llvm::function_ref<void(Levels)> visit, bool treated = false);
 
 /// A metric as a plan describes it; a derived one with its formula as a term.
 plan::Metric toPlan(const check::Study& study, const check::Metric& metric);

@@ -112,7 +112,7 @@ Array argumentsJson(const std::vector<check::CommandArgument>& written) {
 void collectPaths(const check::Value& value, const check::Type& type, std::vector<std::string>& paths) {
   if (type.kind == check::Type::Kind::Path) {
     base::addOnce(paths, std::get<std::string>(value.node));
-  } else if (type.kind == check::Type::Kind::Enum) {
+  } else if (type.isEnum()) {
     const check::EnumValue& level = std::get<check::EnumValue>(value.node);
     // Paths may lie inside a level's payload or a composite value.
     for (size_t i = 0; i < level.payload.size(); ++i)
@@ -129,13 +129,13 @@ Object parametersOf(const expand::Selected& selected, const expand::Assignment& 
   Object parameters;
   for (unsigned i = 0; i < use.parameter_of.size(); ++i)
     if (const check::Value* value = use.parameter_of[i] >= 0 ? resolved.value(i) : nullptr)
-      parameters[selected.study->workload->parameters[i].name] = toJson(*value);
+      parameters[selected.study->parameter(i).name] = toJson(*value);
   for (const check::Computed& computed : use.computed)
     if (auto value = valueOf(computed, resolved)) parameters[computed.name] = std::move(*value);
   return parameters;
 }
 
-PointWriter::PointWriter(const expand::Space& space) : space_(space), at_(space.selected()) {
+PointWriter::PointWriter(const Space& space) : space_(space), at_(space.selected()) {
   const check::Study& study = space.study();
   for (unsigned use = 0; use < study.uses.size(); ++use) uses_.push_back(compile(space, use));
   for (unsigned factor = 0; factor < study.factors.size(); ++factor) {
@@ -152,7 +152,7 @@ PointWriter::PointWriter(const expand::Space& space) : space_(space), at_(space.
   });
 }
 
-PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index) {
+PointWriter::Use PointWriter::compile(const Space& space, unsigned index) {
   const check::Study& study = space.study();
   const check::Use& use = study.uses[index];
   Use result;
@@ -208,7 +208,7 @@ PointWriter::Use PointWriter::compile(const expand::Space& space, unsigned index
   return result;
 }
 
-void PointWriter::appendMembers(expand::Levels point, std::vector<std::string> Entry::* texts, std::string& out,
+void PointWriter::appendMembers(Levels point, std::vector<std::string> Entry::* texts, std::string& out,
                                 bool whole) const {
   for (const Entry& entry : uses_[space_.use(point)].entries)
     if (whole && entry.inside)
@@ -219,7 +219,7 @@ void PointWriter::appendMembers(expand::Levels point, std::vector<std::string> E
       append(out, textAt(entry.*texts, entry.factor < 0 ? expand::kAbsent : point[entry.factor]));
 }
 
-void PointWriter::appendComputed(expand::Levels point, const Entry& entry, std::vector<std::string> Entry::* texts,
+void PointWriter::appendComputed(Levels point, const Entry& entry, std::vector<std::string> Entry::* texts,
                                  std::string& out) const {
   if (texts == &Entry::id) return;
   at_.set(point);
@@ -227,19 +227,19 @@ void PointWriter::appendComputed(expand::Levels point, const Entry& entry, std::
   if (const auto value = valueOf(*entry.computed, at_)) append(out, member(entry.computed->name, *value));
 }
 
-void PointWriter::appendParameters(expand::Levels point, std::string& out) const {
+void PointWriter::appendParameters(Levels point, std::string& out) const {
   out += '{';
   appendMembers(point, &Entry::parameters, out);
   out += '}';
 }
 
-void PointWriter::appendLevels(expand::Levels point, std::string& out) const {
+void PointWriter::appendLevels(Levels point, std::string& out) const {
   out += '{';
   for (const Labels& labels : labels_) append(out, textAt(labels.texts, point[labels.factor]));
   out += '}';
 }
 
-uint64_t PointWriter::hash(expand::Levels point, bool whole) {
+uint64_t PointWriter::hash(Levels point, bool whole) {
   const Use& use = uses_[space_.use(point)];
   canonical_ = use.prefix;
   appendMembers(point, &Entry::id, canonical_, whole);
@@ -247,9 +247,9 @@ uint64_t PointWriter::hash(expand::Levels point, bool whole) {
   return base::hashOf(canonical_);
 }
 
-std::string_view PointWriter::id(expand::Levels point) { return written(hash(point)); }
+std::string_view PointWriter::id(Levels point) { return written(hash(point)); }
 
-std::string_view PointWriter::process(expand::Levels point) {
+std::string_view PointWriter::process(Levels point) {
   return uses_[space_.use(point)].inside ? written(hash(point, true)) : std::string_view();
 }
 

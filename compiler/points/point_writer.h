@@ -14,6 +14,8 @@
 
 namespace expc::points {
 
+using expand::Levels, expand::Space;
+
 /// A value as a parameter of a trial, in base units; whole numbers stay whole. Variants are {"mnist":
 /// ["data/mnist"]}, lists and tuples arrays, records objects. `exact`: numbers are decimal text, so that
 /// rounding can neither join nor split two ids.
@@ -40,19 +42,19 @@ llvm::json::Object parametersOf(const expand::Selected& selected, const expand::
 /// output is read.
 class PointWriter {
  public:
-  explicit PointWriter(const expand::Space& space);
+  explicit PointWriter(const Space& space);
 
   /// 16 hexadecimal digits. Valid until the next call.
-  std::string_view id(expand::Levels point);
+  std::string_view id(Levels point);
   /// The id of the process that measures the point with others: that of the point without its inside parameters. "" if
   /// the point has trials of its own. Valid until the next call.
-  std::string_view process(expand::Levels point);
+  std::string_view process(Levels point);
   /// The id as a number: the first eight bytes of the hash.
-  uint64_t hash(expand::Levels point, bool whole = false);
+  uint64_t hash(Levels point, bool whole = false);
   /// Appends {"batch":64,…}: every active parameter and computed argument, in the order of their names.
-  void appendParameters(expand::Levels point, std::string& out) const;
+  void appendParameters(Levels point, std::string& out) const;
   /// Appends {"gpus":"2","rank":null}: the labels, null for a factor that is not active.
-  void appendLevels(expand::Levels point, std::string& out) const;
+  void appendLevels(Levels point, std::string& out) const;
 
  private:
   /// Members of the object that follow each other in the order of names: one parameter, or several that never
@@ -77,15 +79,14 @@ class PointWriter {
     std::string prefix, suffix;
     std::vector<Entry> entries;
   };
-  Use compile(const expand::Space& space, unsigned use);
+  Use compile(const Space& space, unsigned use);
   /// Appends one of the two texts of every entry that the point has, separated by commas.
-  void appendMembers(expand::Levels point, std::vector<std::string> Entry::* texts, std::string& out,
-                     bool whole = false) const;
+  void appendMembers(Levels point, std::vector<std::string> Entry::* texts, std::string& out, bool whole = false) const;
   std::string_view written(uint64_t value);
-  void appendComputed(expand::Levels point, const Entry& entry, std::vector<std::string> Entry::* texts,
+  void appendComputed(Levels point, const Entry& entry, std::vector<std::string> Entry::* texts,
                       std::string& out) const;
 
-  const expand::Space& space_;
+  const Space& space_;
   mutable expand::Assignment at_;
   std::vector<Use> uses_;
   /// The texts of a factor's labels; the last one is for points without a level.

@@ -89,9 +89,9 @@ struct Preparer {
   /// Compiles the space and walks it; null after a report.
   std::unique_ptr<Prepared> look(expand::Selection selection, expand::Selected selected, bool ids) {
     auto prepared = std::make_unique<Prepared>(Prepared{program, system, std::move(selection), std::move(selected)});
-    prepared->space = expand::Space::compile(prepared->selected, emitter);
+    prepared->space = Space::compile(prepared->selected, emitter);
     if (!prepared->space) return nullptr;
-    const expand::Space& space = *prepared->space;
+    const Space& space = *prepared->space;
     prepared->machine = std::make_unique<Machine>(space, system, program.lookup);
     prepared->writer = std::make_unique<PointWriter>(space);
     prepared->survey = points::survey(space, *prepared->machine, ids ? prepared->writer.get() : nullptr,
@@ -144,7 +144,7 @@ std::unique_ptr<expand::Condition> Prepared::condition(const std::string& where,
   return formula ? std::make_unique<expand::Condition>(*space, std::move(formula), expand::View::Study) : nullptr;
 }
 
-void Prepared::line(expand::Levels point, std::string& out) {
+void Prepared::line(Levels point, std::string& out) {
   out = "{";
   // Members are written in the order of their names, as canonical JSON has them.
   auto text = [&](const char* name, const std::string& why) {

@@ -36,7 +36,7 @@ struct Prepared {
 
   /// Writes one point as a JSON object without a newline into `out`: id, labels, parameters, and why it cannot
   /// run or is expected not to fit. With Space::forEach this writes any number of points without keeping one.
-  void line(expand::Levels point, std::string& out);
+  void line(Levels point, std::string& out);
 
   const check::Program& program;
   /// The machine that the study is prepared for; may be null.
@@ -44,7 +44,7 @@ struct Prepared {
   expand::Selection selection;
   expand::Selected selected;
   // Null only while they are built, in this order: each one uses those before it.
-  std::unique_ptr<expand::Space> space = nullptr;
+  std::unique_ptr<Space> space = nullptr;
   std::unique_ptr<Machine> machine = nullptr;
   std::unique_ptr<PointWriter> writer = nullptr;
   std::optional<Survey> survey = {};

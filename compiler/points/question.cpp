@@ -55,7 +55,7 @@ bool runsElsewhere(const expand::Selected& selected, const check::Published& pub
 
 }  // namespace
 
-Machine::Machine(const expand::Space& space, const check::System* system, const check::Lookup& lookup)
+Machine::Machine(const Space& space, const check::System* system, const check::Lookup& lookup)
     : space_(space), system_(system), at_(space.selected(), system, &lookup) {
   // Join the parts of each metric's estimate, with everything that they read.
   for (const check::Estimate& part : space_.study().workload->estimates) {
@@ -66,7 +66,7 @@ Machine::Machine(const expand::Space& space, const check::System* system, const 
     std::set<unsigned> parameters(found->parameters.begin(), found->parameters.end());
     for (const check::FormulaPtr& formula : {part.value, part.when}) {
       if (!formula) continue;
-      expand::Space::Reads reads = space_.readsOf(*formula);
+      Space::Reads reads = space_.readsOf(*formula);
       factors.insert(reads.factors.begin(), reads.factors.end());
       parameters.insert(reads.parameters.begin(), reads.parameters.end());
     }
@@ -95,14 +95,14 @@ Machine::Machine(const expand::Space& space, const check::System* system, const 
   }
 }
 
-const std::string& Machine::unavailable(expand::Levels point) const {
+const std::string& Machine::unavailable(Levels point) const {
   static const std::string kNone;
   for (const Rule& rule : rules_)
     if (rule.condition->at(point) == rule.excludes) return rule.why;
   return kNone;
 }
 
-std::string Machine::expectedInfeasible(expand::Levels point, source::Range* place) {
+std::string Machine::expectedInfeasible(Levels point, source::Range* place) {
   for (Estimate& estimate : estimates_) {
     if (!estimate.capacity) continue;
     const std::optional<double> bytes = bytesAt(estimate, point);
@@ -119,7 +119,7 @@ std::string Machine::expectedInfeasible(expand::Levels point, source::Range* pla
   return "";
 }
 
-Machine::Shared Machine::sharedAt(const Estimate& estimate, expand::Levels point) {
+Machine::Shared Machine::sharedAt(const Estimate& estimate, Levels point) {
   Shared shared{1, *estimate.capacity, estimate.of};
   if (estimate.of != kHost) return shared;
   at_.set(point);
@@ -146,25 +146,25 @@ Machine::Shared Machine::sharedAt(const Estimate& estimate, expand::Levels point
   return {shared.processes, shared.bytes / sockets, "a socket"};
 }
 
-std::map<std::string, double> Machine::estimates(expand::Levels point) {
+std::map<std::string, double> Machine::estimates(Levels point) {
   std::map<std::string, double> found;
   for (Estimate& estimate : estimates_)
     if (const auto bytes = bytesAt(estimate, point)) found[space_.study().metrics[estimate.metric].name] = *bytes;
   return found;
 }
 
-bool Machine::runs(const check::Comparison* comparison, expand::Levels point) const {
+bool Machine::runs(const check::Comparison* comparison, Levels point) const {
   // Without rules about the system nothing is unavailable, and no term is walked.
   bool all = true;
   if (!rules_.empty())
-    forEachRead(space_, comparison, point, [&](expand::Levels read) { all = all && unavailable(read).empty(); });
+    forEachRead(space_, comparison, point, [&](Levels read) { all = all && unavailable(read).empty(); });
   return all;
 }
 
-Machine::Infeasible Machine::infeasible(const check::Comparison* comparison, expand::Levels point) {
+Machine::Infeasible Machine::infeasible(const check::Comparison* comparison, Levels point) {
   Infeasible first;
   if (std::ranges::any_of(estimates_, [](const Estimate& one) { return one.capacity.has_value(); }))
-    forEachRead(space_, comparison, point, [&](expand::Levels read) {
+    forEachRead(space_, comparison, point, [&](Levels read) {
       if (!first.why.empty()) return;
       first.why = expectedInfeasible(read, &first.range);
       first.point.assign(read.begin(), read.end());
@@ -172,7 +172,7 @@ Machine::Infeasible Machine::infeasible(const check::Comparison* comparison, exp
   return first;
 }
 
-std::optional<double> Machine::bytesAt(Estimate& estimate, expand::Levels point) {
+std::optional<double> Machine::bytesAt(Estimate& estimate, Levels point) {
   const auto key = expand::keyOf(space_.study(), estimate.factors, point);
   if (!key) return evaluate(estimate, point);
   if (estimate.known.size() == kMaxKnown) estimate.known.clear();
@@ -181,7 +181,7 @@ std::optional<double> Machine::bytesAt(Estimate& estimate, expand::Levels point)
   return at->second;
 }
 
-std::optional<double> Machine::evaluate(const Estimate& estimate, expand::Levels point) {
+std::optional<double> Machine::evaluate(const Estimate& estimate, Levels point) {
   at_.set(point);
   // A part whose `when` does not hold adds nothing; a part without a value leaves the whole estimate unknown.
   if (at_.resolve(estimate.parameters)) return std::nullopt;
@@ -202,7 +202,7 @@ std::optional<double> Machine::evaluate(const Estimate& estimate, expand::Levels
   return sum;
 }
 
-PublishedValues::PublishedValues(const expand::Space& space, const check::Published& published)
+PublishedValues::PublishedValues(const Space& space, const check::Published& published)
     : space_(space), published_(published), at_(space.selected()) {
   for (size_t use = 0; use < space.study().uses.size(); ++use)
     elsewhere_.push_back(runsElsewhere(space.selected(), published, use));
@@ -224,7 +224,7 @@ PublishedValues::PublishedValues(const expand::Space& space, const check::Publis
   }
 }
 
-std::optional<double> PublishedValues::read(unsigned metric, expand::Levels point) {
+std::optional<double> PublishedValues::read(unsigned metric, Levels point) {
   at_.set(point);
   if (elsewhere_[space_.use(point)] || at_.resolve()) return std::nullopt;
   // The first row of the file wins, whichever group it is in.
@@ -245,7 +245,7 @@ std::optional<double> PublishedValues::read(unsigned metric, expand::Levels poin
   return best ? std::optional(value) : std::nullopt;
 }
 
-std::optional<double> PublishedValues::of(unsigned metric, expand::Levels point) {
+std::optional<double> PublishedValues::of(unsigned metric, Levels point) {
   // A published value of the metric itself wins over one computed from others.
   if (auto value = read(metric, point)) return value;
   if (!derived_[metric]) return std::nullopt;
@@ -260,12 +260,12 @@ std::optional<double> PublishedValues::of(unsigned metric, expand::Levels point)
   return finite(plan::evaluate(*derived_[metric], part, &parameters));
 }
 
-std::optional<double> PublishedValues::of(const check::Assertion& assertion, expand::Levels point) {
+std::optional<double> PublishedValues::of(const check::Assertion& assertion, Levels point) {
   if (!assertion.comparison) return of(*assertion.metric, point);
   const check::Study& study = space_.study();
   // The points that the term reads. Instead of an id the term gets an index into this list.
   std::vector<std::vector<unsigned>> points;
-  const auto name = [&](expand::Levels at) {
+  const auto name = [&](Levels at) {
     points.emplace_back(at.begin(), at.end());
     return std::to_string(points.size() - 1);
   };
@@ -277,19 +277,18 @@ std::optional<double> PublishedValues::of(const check::Assertion& assertion, exp
   return finite(plan::evaluate(*term, published));
 }
 
-void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
-                llvm::function_ref<bool(expand::Levels)> visit) {
+void findPinned(const Space& space, const std::vector<check::Pin>& pins, llvm::function_ref<bool(Levels)> visit) {
   // Restrict the walk to the pinned levels; then leave out points at which a pinned factor is not active.
   auto kept = space.selected().levels;
   for (const check::Pin& pin : pins)
     std::erase_if(kept[pin.factor], [&](unsigned level) { return level != pin.level; });
-  expand::walk(space, {.levels = &kept}, [&](expand::Levels point) {
+  expand::walk(space, {.levels = &kept}, [&](Levels point) {
     bool pinned = std::ranges::all_of(pins, [&](const check::Pin& pin) { return point[pin.factor] == pin.level; });
     return !pinned || visit(point);
   });
 }
 
-Question::Question(const expand::Space& space, const check::Assertion& assertion, Machine& machine)
+Question::Question(const Space& space, const check::Assertion& assertion, Machine& machine)
     : assertion_(assertion), machine_(machine) {
   const check::Study& study = space.study();
   if (!assertion.infeasible) comparison = study.comparison(assertion.comparison);
@@ -299,7 +298,7 @@ Question::Question(const expand::Space& space, const check::Assertion& assertion
         quantifier.where ? std::make_unique<expand::Condition>(space, quantifier.where, expand::View::Study) : nullptr);
 }
 
-Question::Answer Question::selects(expand::Levels point) const {
+Question::Answer Question::selects(Levels point) const {
   for (const check::Pin& pin : assertion_.pins)
     if (point[pin.factor] != pin.level) return Answer::No;
   Answer selected = Answer::Cell;
@@ -314,7 +313,7 @@ Question::Answer Question::selects(expand::Levels point) const {
   return selected;
 }
 
-Question::Answer Question::at(expand::Levels point, const Partner& value) {
+Question::Answer Question::at(Levels point, const Partner& value) {
   const Answer selected = selects(point);
   // The order matters: a missing partner hides everything after it, and a point that the reference lacks is not
   // counted as one that the system cannot run.
@@ -326,12 +325,12 @@ Question::Answer Question::at(expand::Levels point, const Partner& value) {
   return machine_.runs(comparison, point) ? Answer::Cell : Answer::Unavailable;
 }
 
-void Question::reportFailure(expand::Levels point, diag::Emitter& emitter) const {
+void Question::reportFailure(Levels point, diag::Emitter& emitter) const {
   for (const auto& where : where_)
     if (where && where->at(point) == expand::Condition::Answer::None) return where->report(point, emitter);
 }
 
-void Reading::add(expand::Levels point) {
+void Reading::add(Levels point) {
   const std::vector<unsigned>& open = assertion_->open;
   if (several_.size() == open.size()) return;
   std::vector<unsigned> key, levels;
@@ -347,7 +346,7 @@ void Reading::add(expand::Levels point) {
   }
 }
 
-void Shape::add(expand::Levels point) {
+void Shape::add(Levels point) {
   Node* node = &root_;
   ++node->cells;
   // One level of groups for each quantifier but the last.

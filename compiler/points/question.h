@@ -20,21 +20,21 @@ class Machine {
  public:
   /// `system` may be null: then only estimates are known, without a capacity to compare them with. `lookup`
   /// answers what estimates ask of files; it must outlive this.
-  Machine(const expand::Space& space, const check::System* system, const check::Lookup& lookup);
+  Machine(const Space& space, const check::System* system, const check::Lookup& lookup);
 
   /// The reason why the system cannot run a point (a rule that reads `system`), or "". A rule that reads an
   /// unknown property, or has no value at the point, excludes nothing.
-  const std::string& unavailable(expand::Levels point) const;
+  const std::string& unavailable(Levels point) const;
   /// The reason why a point is expected to run out of memory, or "": an estimate of device memory exceeds a
   /// device's, or one of host memory the host's. `place` gets where that estimate is declared.
-  std::string expectedInfeasible(expand::Levels point, source::Range* place = nullptr);
+  std::string expectedInfeasible(Levels point, source::Range* place = nullptr);
   /// The workload's estimates at a point, by the metric's name, in bytes. Estimates without a value there are
   /// left out.
-  std::map<std::string, double> estimates(expand::Levels point);
+  std::map<std::string, double> estimates(Levels point);
 
   /// Whether the system can run every point that the comparison's value at `point` reads (which must exist);
   /// without a comparison, the point itself.
-  bool runs(const check::Comparison* comparison, expand::Levels point) const;
+  bool runs(const check::Comparison* comparison, Levels point) const;
   /// The first of these points that is expected to run out of memory; `why` is "" if none is.
   struct Infeasible {
     std::string why;
@@ -42,7 +42,7 @@ class Machine {
     /// The place where the estimate is declared.
     source::Range range;
   };
-  Infeasible infeasible(const check::Comparison* comparison, expand::Levels point);
+  Infeasible infeasible(const check::Comparison* comparison, Levels point);
 
  private:
   /// A rule that reads `system`: the answer by which it excludes a point, and the reason for people.
@@ -69,12 +69,12 @@ class Machine {
     double processes = 1, bytes = 0;
     std::string_view of;
   };
-  Shared sharedAt(const Estimate& estimate, expand::Levels point);
+  Shared sharedAt(const Estimate& estimate, Levels point);
   /// The estimate at a point; points that agree in its factors share one evaluation.
-  std::optional<double> bytesAt(Estimate& estimate, expand::Levels point);
-  std::optional<double> evaluate(const Estimate& estimate, expand::Levels point);
+  std::optional<double> bytesAt(Estimate& estimate, Levels point);
+  std::optional<double> evaluate(const Estimate& estimate, Levels point);
 
-  const expand::Space& space_;
+  const Space& space_;
   const check::System* system_;
   std::vector<Rule> rules_;
   std::vector<Estimate> estimates_;
@@ -87,12 +87,12 @@ class Machine {
 /// for which nothing is published. Refers to the space and the reference, which must outlive it.
 class PublishedValues {
  public:
-  PublishedValues(const expand::Space& space, const check::Published& published);
+  PublishedValues(const Space& space, const check::Published& published);
 
   /// A metric of the study at a point: the published value, else one derived from published values.
-  std::optional<double> of(unsigned metric, expand::Levels point);
+  std::optional<double> of(unsigned metric, Levels point);
   /// The published value of an assertion's subject, at a point where the subject has a value.
-  std::optional<double> of(const check::Assertion& assertion, expand::Levels point);
+  std::optional<double> of(const check::Assertion& assertion, Levels point);
 
  private:
   /// Rows that give the same parameters, by the values of these.
@@ -101,9 +101,9 @@ class PublishedValues {
     std::unordered_map<std::string, std::vector<size_t>> rows;
   };
   /// The value that a row states itself.
-  std::optional<double> read(unsigned metric, expand::Levels point);
+  std::optional<double> read(unsigned metric, Levels point);
 
-  const expand::Space& space_;
+  const Space& space_;
   const check::Published& published_;
   // For each workload of the study: it runs with other settings than the study's, so nothing is published for
   // it.
@@ -115,13 +115,12 @@ class PublishedValues {
 };
 
 /// Calls `visit` for the points with these levels, until it returns false.
-void findPinned(const expand::Space& space, const std::vector<check::Pin>& pins,
-                llvm::function_ref<bool(expand::Levels)> visit);
+void findPinned(const Space& space, const std::vector<check::Pin>& pins, llvm::function_ref<bool(Levels)> visit);
 
 /// Decides for each point whether an assertion asks about it, and whether it is one of its cells.
 class Question {
  public:
-  Question(const expand::Space& space, const check::Assertion& assertion, Machine& machine);
+  Question(const Space& space, const check::Assertion& assertion, Machine& machine);
 
   enum class Answer {
     /// The assertion does not ask about the point.
@@ -140,9 +139,9 @@ class Question {
     Cell
   };
   /// `value` is the partner of the judged comparison at `point` (Compared::value), ignored if there is none.
-  Answer at(expand::Levels point, const Partner& value);
+  Answer at(Levels point, const Partner& value);
   /// After Failed: reports why the `where` has no value.
-  void reportFailure(expand::Levels point, diag::Emitter& emitter) const;
+  void reportFailure(Levels point, diag::Emitter& emitter) const;
 
   /// The comparison that it judges; null if it judges a metric, or that points run out of memory.
   const check::Comparison* comparison = nullptr;
@@ -151,7 +150,7 @@ class Question {
 
  private:
   /// The answer from levels and `where`s alone: No, Failed, Dropped or Cell.
-  Answer selects(expand::Levels point) const;
+  Answer selects(Levels point) const;
 
   const check::Assertion& assertion_;
   Machine& machine_;
@@ -168,7 +167,7 @@ class Shape {
   explicit Shape(const check::Assertion& assertion) : assertion_(&assertion) {}
 
   /// Counts one point.
-  void add(expand::Levels point);
+  void add(Levels point);
   /// The number of points added.
   uint64_t cells() const { return root_.cells; }
   /// A factor of an `exists`, before the last quantifier, that has a level at some points and none at others;
@@ -206,7 +205,7 @@ class Reading {
   explicit Reading(const check::Assertion& assertion) : assertion_(&assertion) {}
 
   /// Looks at one point that it asks about.
-  void add(expand::Levels point);
+  void add(Levels point);
   /// The open factors that have several levels at some combination, ascending.
   const std::vector<unsigned>& several() const { return several_; }
   /// The point at which the last of them was found.

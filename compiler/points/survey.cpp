@@ -31,7 +31,7 @@ struct PathParameter {
 
   void collect(const check::Study& study, std::vector<std::string>& paths) const {
     for (size_t i = 0; i < values.size(); ++i)
-      if (read[i] && values[i]) collectPaths(*values[i], study.workload->parameters[index].type, paths);
+      if (read[i] && values[i]) collectPaths(*values[i], study.parameter(index).type, paths);
   }
 };
 
@@ -43,7 +43,7 @@ struct Risk {
 
 /// One survey under way.
 struct Surveyor {
-  const expand::Space& space;
+  const Space& space;
   Machine& machine;
   PointWriter* writer;
   uint64_t most_points;
@@ -68,9 +68,9 @@ struct Surveyor {
   /// Nothing after a report.
   std::optional<Survey> run(diag::Emitter& emitter) {
     prepare();
-    using enum expand::Space::End;
+    using enum Space::End;
     expand::Walk walk = expand::walk(space, {.count_removed = true, .most_points = most_points},
-                                     [&](expand::Levels point) { return visit(point); });
+                                     [&](Levels point) { return visit(point); });
     if (walk.end == TooMany) reportTooMany(study, most_points, walk.exhausted, emitter);
     if (walk.end == Failed) space.reportFailure(emitter);
     if (walk.end == Stopped) failed ? failed->reportFailure(failed_at, emitter) : reportMissing(emitter);
@@ -146,13 +146,13 @@ struct Surveyor {
   }
 
   /// Whether the workload has a parameter at a point.
-  bool active(unsigned parameter, expand::Levels point) const {
+  bool active(unsigned parameter, Levels point) const {
     const expand::Condition* when = space.when(parameter);
     return !when || when->holds(point);
   }
 
   /// The first parameter without a value at the point, or null.
-  const Risk* missing(expand::Levels point) const {
+  const Risk* missing(Levels point) const {
     const auto found = std::ranges::find_if(risks, [&](const Risk& risk) {
       return point[risk.factor] == expand::kAbsent && space.use(point) == risk.use && active(risk.parameter, point);
     });
@@ -162,18 +162,18 @@ struct Surveyor {
   /// Reports the parameter that stopped the walk (MissingArgument).
   void reportMissing(diag::Emitter& emitter) const {
     const Risk& risk = *missing(failed_at);
-    const check::Parameter& parameter = study.workload->parameters[risk.parameter];
+    const check::Parameter& parameter = study.parameter(risk.parameter);
     emitter
         .build(study.factors[risk.factor].range, MissingArgument, study.uses[risk.use].workload->name,
                fmt::format("'{}'", parameter.name))
-        .note({}, "at {} the factor is inactive, but the workload still has the parameter",
+        .note("at {} the factor is inactive, but the workload still has the parameter",
               expand::labelOf(study, failed_at))
         .note(parameter.range, "give it a default, or a 'when' for where the workload has it")
         .emit();
   }
 
   /// Marks the paths that the point reads.
-  void readPaths(expand::Levels point) {
+  void readPaths(Levels point) {
     for (PathParameter& parameter : paths) {
       if (!active(parameter.index, point)) continue;
       const int factor = study.factor_of[parameter.index];
@@ -183,13 +183,13 @@ struct Surveyor {
   }
 
   /// Ends the walk at a point that is to be reported.
-  bool stop(expand::Levels point) {
+  bool stop(Levels point) {
     failed_at.assign(point.begin(), point.end());
     return false;
   }
 
   /// Counts one point; false stops the walk.
-  bool visit(expand::Levels point) {
+  bool visit(Levels point) {
     if (missing(point)) return stop(point);
     ++survey.points;
     survey.seen.add(point);
@@ -218,7 +218,7 @@ struct Surveyor {
   }
 
   /// Counts one comparison at a point, and keeps its partner for the criteria.
-  void compare(unsigned index, expand::Levels point) {
+  void compare(unsigned index, Levels point) {
     const check::Comparison& comparison = study.comparisons[index];
     Survey::OfComparison& of = survey.comparisons[index];
     const Partner& value = values[index] = Compared{space, comparison, point}.value();
@@ -234,7 +234,7 @@ struct Surveyor {
   }
 
   /// Counts what an aggregate's group lacks, and compares its parts with those of the first group.
-  void aggregate(unsigned index, expand::Levels point) {
+  void aggregate(unsigned index, Levels point) {
     const check::Comparison& comparison = study.comparisons[index];
     Survey::OfComparison& of = survey.comparisons[index];
     const Parts parts = Compared{space, comparison, point}.parts();
@@ -253,7 +253,7 @@ struct Surveyor {
   }
 
   /// Records that points with these levels are asked about, or only dropped.
-  static void mark(Survey::OfAssertion& of, expand::Levels point, bool once) {
+  static void mark(Survey::OfAssertion& of, Levels point, bool once) {
     using enum Survey::OfAssertion::Asked;
     for (size_t factor = 0; factor < point.size(); ++factor)
       if (point[factor] != expand::kAbsent)
@@ -261,15 +261,16 @@ struct Surveyor {
   }
 
   /// Counts one assertion at a point that it asks about.
-  void count(size_t index, size_t assertion, expand::Levels point, Question::Answer answer) {
+  void count(size_t index, size_t assertion, Levels point, Question::Answer answer) {
     using enum Question::Answer;
     const check::Criterion& criterion = *space.selected().criteria[index];
     Survey::OfAssertion& of = survey.criteria[index].assertions[assertion];
     const check::Comparison* comparison = questions[index][assertion].comparison;
-    forEachTreated(space, comparison, point, [&](expand::Levels part) {
+    const auto take = [&](Levels part) {
       mark(of, part, answer != Dropped);
       if (answer == Cell) of.seen.add(part);
-    });
+    };
+    forEachRead(space, comparison, point, take, true);
     if (answer != Dropped) of.reading.add(point);
     if (answer == Unpublished && ++of.unpublished == 1) of.example.assign(point.begin(), point.end());
     of.unfit += answer == Unfit;
@@ -293,11 +294,11 @@ void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, dia
   emitter
       .build(study.range, TooManyPoints, study.name, exhausted ? kMaxJudged : most,
              exhausted ? "combinations that its rules must judge one by one" : "points")
-      .note({}, "restrict its factors with 'only' in a preset, with -D, or with rules over the first factors")
+      .note("restrict its factors with 'only' in a preset, with -D, or with rules over the first factors")
       .emit();
 }
 
-std::optional<Survey> survey(const expand::Space& space, Machine& machine, PointWriter* writer, uint64_t most_points,
+std::optional<Survey> survey(const Space& space, Machine& machine, PointWriter* writer, uint64_t most_points,
                              diag::Emitter& emitter) {
   return Surveyor{space, machine, writer, most_points}.run(emitter);
 }

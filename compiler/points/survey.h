@@ -16,10 +16,10 @@ namespace expc::points {
 /// Counts for each level of each factor the points at which it occurs.
 class Seen {
  public:
-  explicit Seen(const expand::Space& space) {
+  explicit Seen(const Space& space) {
     for (const check::Factor& factor : space.study().factors) counts_.emplace_back(factor.levels.size(), 0);
   }
-  void add(expand::Levels levels) {
+  void add(Levels levels) {
     for (size_t factor = 0; factor < levels.size(); ++factor)
       if (levels[factor] != expand::kAbsent) ++counts_[factor][levels[factor]];
   }
@@ -59,7 +59,7 @@ struct Survey {
   };
   /// Counts for one assertion over the points that it asks about.
   struct OfAssertion {
-    OfAssertion(const check::Assertion& assertion, const expand::Space& space)
+    OfAssertion(const check::Assertion& assertion, const Space& space)
         : shape(assertion), reading(assertion), seen(space) {}
     /// The tree of all points that it asks about, also those that the system cannot run.
     Shape shape;
@@ -106,7 +106,7 @@ struct Survey {
     }
   };
 
-  explicit Survey(const expand::Space& space) : seen(space) {}
+  explicit Survey(const Space& space) : seen(space) {}
 
   /// product: combinations before rules. available: points that the system can run. expected_infeasible: those
   /// of them that are expected to run out of memory.
@@ -130,7 +130,7 @@ void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, dia
 
 /// Walks over the points of a selected study once. Nothing after reporting too many points, a condition without
 /// a value, or a parameter without one. With `writer` the ids are summed up.
-std::optional<Survey> survey(const expand::Space& space, Machine& machine, PointWriter* writer, uint64_t most_points,
+std::optional<Survey> survey(const Space& space, Machine& machine, PointWriter* writer, uint64_t most_points,
                              diag::Emitter& emitter);
 
 }  // namespace expc::points

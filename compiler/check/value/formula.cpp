@@ -292,10 +292,10 @@ void reportFailure(const Failure& failure, std::string_view parameter_name, cons
                  : failure.kind == Kind::DivisionByZero
                      ? emitter.build(failure.range, DivisionByZero)
                      : emitter.build(failure.range, InactiveParameter, parameter_name);
-  if (failure.kind == Kind::Overflow) builder.note({}, "numbers are exact fractions of 64-bit whole numbers");
+  if (failure.kind == Kind::Overflow) builder.note("numbers are exact fractions of 64-bit whole numbers");
   if (failure.kind == Kind::Inactive)
-    builder.note({}, "give it a value there, as in 'rank ?? 0 > 8', or test first: 'method == lora and rank > 8'");
-  if (!context.empty()) builder.note({}, "{}", context);
+    builder.note("give it a value there, as in 'rank ?? 0 > 8', or test first: 'method == lora and rank > 8'");
+  if (!context.empty()) builder.note("{}", context);
   builder.emit();
 }
 

@@ -46,6 +46,8 @@ struct Type {
   static Type record(std::vector<std::string> fields, std::vector<Type> parts);
 
   bool isError() const { return kind == Kind::Error; }
+  bool isNumber() const { return kind == Kind::Number; }
+  bool isEnum() const { return kind == Kind::Enum; }
   /// Whether values of the two types can be compared and assigned. `int` and `float` can, a string and a path
   /// too; a Ratio and a Share cannot.
   bool agreesWith(const Type& other) const;
