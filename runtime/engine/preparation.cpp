@@ -36,12 +36,6 @@ bool isFilled(const std::string& folder) {
   return fs::exists(markOf(folder), failed) && fs::is_directory(folder, failed);
 }
 
-/// The absolute folder of a point; "" where nothing is prepared for it.
-std::string folderOf(const Setup& setup, const plan::Point& point, const std::string& results) {
-  const std::string folder = store::preparedFolder(setup.plan, point, setup.match.data_digests);
-  return folder.empty() ? "" : results + "/" + folder;
-}
-
 /// The digest of a prepared file in the newest run that has one; "" if none does.
 std::string lastDigest(const store::Contents& known, const std::string& file) {
   for (const auto& [id, run] : known.runs | std::views::reverse)
@@ -96,7 +90,7 @@ llvm::Error digestPrepared(Setup& setup, const std::string& results, const store
   std::set<std::string> seen;
   for (const plan::Point* started : setup.plan.started()) {
     const plan::Point& point = *started;
-    const bool filled = isFilled(folderOf(setup, point, results));
+    const bool filled = isFilled(preparedFolder(setup, point, results));
     for (const std::string& file : store::preparedFilesOf(setup.plan, point, digests)) {
       const std::string path = results + "/" + file;
       std::error_code failed;
@@ -124,7 +118,7 @@ llvm::Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher)
   for (const plan::Point* started : env.setup.plan.started()) {
     const plan::Point& point = *started;
     if (launch::Interrupts::requested()) return false;
-    const std::string folder = point.startable() ? folderOf(env.setup, point, env.options.results) : "";
+    const std::string folder = point.startable() ? preparedFolder(env.setup, point, env.options.results) : "";
     if (folder.empty() || isFilled(folder)) continue;
     if (auto error = prepareCommand(env.setup, env.options.results, runner, env.listener, env.clock, point, folder))
       return error;

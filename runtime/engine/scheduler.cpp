@@ -184,17 +184,11 @@ Step Scheduler::nextBlock() const {
       if (lane.block && lane.block->block.kind == kind) under_way.push_back({lane.block->block.id, lane.block->places});
     step.kind = kind;
     if (!closed_.count(kind)) step.places = judge::nextBlock(index_, kind, under_way);
-    if (!step.places.empty()) {
-      step.what = Step::What::Block;
-      return step;
-    }
     // Trials under way may fail and need another block of this kind. Kinds do not mix, so the next kind waits, too.
-    if (!under_way.empty()) {
-      step.what = Step::What::Wait;
-      return step;
-    }
+    if (step.places.empty() && under_way.empty()) continue;
+    step.what = step.places.empty() ? Step::What::Wait : Step::What::Block;
+    return step;
   }
-  step.what = Step::What::Done;
   return step;
 }
 

@@ -100,6 +100,11 @@ std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const
   return parts;
 }
 
+std::string preparedFolder(const Setup& setup, const plan::Point& point, const std::string& results) {
+  const std::string folder = store::preparedFolder(setup.plan, point, setup.match.data_digests);
+  return folder.empty() ? "" : results + "/" + folder;
+}
+
 void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
                 const std::string& address) {
   protocol::TrialSpec& spec = request.spec;
@@ -207,8 +212,7 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
     completeForCommand(request, plan, point, parts, address, folder, commandVariables(setup), workload.command->ranks);
     // The command worker's own log stands beside the program's output.
     request.log_prefix = plan::outputsOf(folder) + "/expc";
-    if (const std::string prepared = store::preparedFolder(plan, point, setup.match.data_digests); !prepared.empty())
-      spec.prepared = options.results + "/" + prepared;
+    spec.prepared = preparedFolder(setup, point, options.results);
     spec.outputs = store::keptOutput(options.results, trial.id);
     // The limit is that of a node.
     spec.memory_limit = options.memory_limit * parts.size() / spec.world_size;
@@ -243,8 +247,7 @@ launch::TrialRequest serviceRequest(const Setup& setup, const EngineOptions& opt
   spec.values = std::move(values);
   spec.parameters = inputs::absoluteParameters(plan, inputs::withCopies(point.parameters, setup.copies));
   addProcess(request, part, part.own, commandVariables(setup));
-  if (const std::string prepared = store::preparedFolder(plan, point, setup.match.data_digests); !prepared.empty())
-    spec.prepared = options.results + "/" + prepared;
+  spec.prepared = preparedFolder(setup, point, options.results);
   spec.memory_limit = options.memory_limit;
   spec.log_limit = options.log_limit;
   request.log_prefix = plan::outputsOf(folder) + "/expc";

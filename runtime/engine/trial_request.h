@@ -32,6 +32,9 @@ struct NodePart {
 std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const store::Block& block,
                               const plan::Point& point);
 
+/// The absolute folder that is prepared for a point; "" if nothing is.
+std::string preparedFolder(const Setup& setup, const plan::Point& point, const std::string& results);
+
 /// Fills world_size, slots and the environments of `request`: one rank for each slot, or one process with all slots of
 /// one node. Each node has equally many ranks, numbered from node to node. They meet at `address`, which is the first
 /// node's. The parameter `numa` decides where their cores and memory are.

@@ -199,8 +199,9 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
   if (shown) append(section.part.blocks, std::move(lines));
   for (const Stay& stay : course.stays) stays.push_back(stayJson(sides, stay));
   for (const Stay& stay : course.lost) lost.push_back(stayJson(sides, stay));
-  section.json.push_back(base::record(EXPC_NAMED(course, metric, label, unit, environment_class, p, gaps), "stays",
-                                      stays, "changes", changes, "drift", drift, "outlying", outlying, "lost", lost));
+  section.json.push_back(base::record(EXPC_NAMED(course, metric, label, unit, environment_class, p), "stays", stays,
+                                      "changes", changes, "drift", drift, "outlying", outlying, "lost", lost, "gaps",
+                                      course.gaps));
 }
 
 }  // namespace

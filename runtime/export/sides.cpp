@@ -182,8 +182,8 @@ Section differences(const Side& one, const Side& other) {
     });
   };
   add("machine", hostsOf);
-  of("kind of machine", [](const store::TrialKey& key) { return key.environment_class; });
-  of("worker", [](const store::TrialKey& key) { return key.worker_build; });
+  of("kind of machine", &store::TrialKey::environment_class);
+  of("worker", &store::TrialKey::worker_build);
   of("program or data", [](const store::TrialKey& key) { return key.data.substr(0, 12); });
   add("days", daysOf);
   // One difference is the explanation at hand; several cannot be told apart.
@@ -325,13 +325,12 @@ Section values(const describe::Sides& sides, double margin) {
 Verdict outcomeOf(const describe::Sides& sides, const std::vector<Claim>& claims,
                   const std::vector<MissingThing>& missing) {
   const auto any = [&](const auto& holds) { return std::ranges::any_of(sides.shifts, holds); };
-  const bool lost = std::ranges::any_of(claims, [](const Claim& claim) { return claim.lost(); });
+  const bool lost = std::ranges::any_of(claims, &Claim::lost);
   if (std::ranges::any_of(missing, [](const MissingThing& one) { return one.verdict == Verdict::Broken; }))
     return Verdict::Broken;
   if (any([&](const Shift& shift) { return shift.regression || (lost && shift.moved && shift.worse.value_or(true)); }))
     return Verdict::Fail;
-  const bool open = lost || !missing.empty() || sides.only_before + sides.only_after > 0 ||
-                    any([](const Shift& shift) { return shift.open; });
+  const bool open = lost || !missing.empty() || sides.only_before + sides.only_after > 0 || any(&Shift::open);
   return open ? Verdict::Inconclusive : Verdict::Pass;
 }
 

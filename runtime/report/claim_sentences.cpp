@@ -33,7 +33,8 @@ namespace {
 using judge::Verdict;
 using plan::Relation;
 
-/// The kinds of claims that have sentences of their own.
+/// The kinds of claims that have sentences of their own: ratios of times, other ratios, further comparisons of two arms
+/// (up to Curves), then claims about one.
 enum class Form { Faster, Takes, Times, Scaling, Differs, Curves, Reaches, EveryRun, Level, Agrees, Memory, Other };
 
 /// The sentences of a form, without the place. 0: the treated level. 1: the baseline. 2: the metric, or what the claim
@@ -115,7 +116,6 @@ class Clause {
 
   /// Returns what the claim says: "fp32 is at least 1.2 times as fast as fp64 in both configurations".
   std::string claim() const {
-    const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
     if (form_ == Form::Memory && of_.result.verdict == Verdict::Pass) {
       const std::string scope = scopeText();
       return whyText(of_) + (scope.empty() ? "" : " (" + scope.substr(4) + ")");
@@ -123,10 +123,10 @@ class Clause {
     // A ratio that is only held to 1 is worth more than that.
     if (isFound()) return foundOf(*one_) + scopeText();
     // Some of the cells make an exists hold, of which the surest is named.
-    if (exists && one_ && of_.result.verdict == Verdict::Pass)
+    if (isExists() && one_ && of_.result.verdict == Verdict::Pass)
       return claimOf({one_}) + placeText() + scopeText() +
              (all_.size() > 1 ? fmt::format(" (one of {} is enough)", all_.size()) : "");
-    return claimOf(all_) + scopeText() + quantifier(exists);
+    return claimOf(all_) + scopeText() + quantifier(isExists());
   }
 
   /// Returns what was found instead, for a claim that does not hold: "slower is 1.03 times as fast as old (claimed: at
@@ -144,13 +144,12 @@ class Clause {
       return fmt::format("{}{} is {} in {} of {}", subject(), scopeText(), violation(bound(), dimension()),
                          told_->broken, counted(told_->values, runOf(*one_)));
     const size_t failing = std::ranges::count(of_.result.cells, Verdict::Fail, &judge::CellEstimate::verdict);
-    const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
     std::string text = foundOf(*one_) + placeText() + scopeText();
     text += form_ == Form::Agrees ? " (published: " + endText(bound(), dimension()) + ")"
                                   : fmt::format(" (claimed: {})", isAtOne() ? atOne().asked : boundOf(*one_));
     if (all_.size() > 1)
-      text += exists ? fmt::format(", the closest of {} configurations", all_.size())
-                     : "; the claim fails" + inConfigurations(failing, all_.size());
+      text += isExists() ? fmt::format(", the closest of {} configurations", all_.size())
+                         : "; the claim fails" + inConfigurations(failing, all_.size());
     return text;
   }
 
@@ -232,9 +231,10 @@ class Clause {
     return form_ == Form::Times && operation && readBy(*operation->operands[0])->place != cell.points[0];
   }
 
+  bool isRatio() const { return form_ <= Form::Times; }
+  bool isExists() const { return criterion().claim.kind == plan::Claim::Kind::Exists; }
   bool isAtOne() const {
-    return (form_ == Form::Faster || form_ == Form::Takes || form_ == Form::Times) && criterion().bound.low == 1 &&
-           criterion().bound.relation < Relation::Equal;
+    return isRatio() && criterion().bound.low == 1 && criterion().bound.relation < Relation::Equal;
   }
 
   const AtOneTexts& atOne() const {
@@ -267,9 +267,8 @@ class Clause {
     std::vector<std::string> all = textsOf(names, [](const auto& one) { return one.first; });
     if (all.empty()) return "it";
     if (all.size() == 1) return all[0];
-    const bool exists = criterion().claim.kind == plan::Claim::Kind::Exists;
-    if (all.size() <= kNamed) return (exists ? "one of " : "each of ") + listed(std::move(all));
-    return fmt::format("{} of {} levels", exists ? "one" : "each", all.size());
+    if (all.size() <= kNamed) return (isExists() ? "one of " : "each of ") + listed(std::move(all));
+    return fmt::format("{} of {} levels", isExists() ? "one" : "each", all.size());
   }
 
   /// Returns what the claim is about: its metric, or the expression in its text.
@@ -331,7 +330,7 @@ class Clause {
   /// Whether a ratio of times is below 1, so that its inverse is said.
   bool isInverted() const {
     const std::optional<double>& ratio = of_.result.cells[told_->cell].estimate;
-    return (form_ == Form::Faster || form_ == Form::Takes) && ratio && *ratio > 0 && *ratio < 1;
+    return form_ <= Form::Takes && ratio && *ratio > 0 && *ratio < 1;
   }
 
   /// Whether the sentence says the inverse of the ratio.
@@ -350,7 +349,7 @@ class Clause {
     } else if (form == Form::Differs && estimate.estimate) {
       found =
           *estimate.estimate < 0 ? llvm::StringRef(told_->shown).ltrim("-").str() + " lower" : told_->shown + " higher";
-    } else if (form != Form::Faster && form != Form::Takes && form != Form::Times) {
+    } else if (!isRatio()) {
       found = told_->shown;
     }
     if (estimate.estimate && std::isinf(*estimate.estimate)) return armOf(cell, 0) + " counts as " + told_->shown;
@@ -364,7 +363,7 @@ class Clause {
   /// Returns the metric as the form's sentence has it: "as long as" for the whole time of a program.
   std::string metricText() const {
     const std::string metric = subject();
-    if (form_ != Form::Takes && form_ != Form::Faster) return metric;
+    if (form_ > Form::Takes) return metric;
     return metric == "wall" ? "as long as" : "the " + metric + " of";
   }
 
@@ -379,8 +378,7 @@ class Clause {
     if (form_ == Form::Memory) return "";
     if (!criterion().confidence && !all_.empty()) return fmt::format(" in every {}", runOf(*all_[0]));
     std::set<std::string> named;
-    if (form_ == Form::Faster || form_ == Form::Takes || form_ == Form::Times || form_ == Form::Differs ||
-        form_ == Form::Curves || form_ == Form::Scaling)
+    if (form_ <= Form::Curves)
       for (const plan::Cell* cell : all_)
         if (cell->points.size() == 2) named.insert(armOf(*cell, 0));
     const size_t count = all_.size() / std::max<size_t>(named.size(), 1);
@@ -504,8 +502,7 @@ class Clause {
 
   /// Returns the medians of the baseline and of the treated level, for a comparison of one metric.
   std::optional<std::pair<double, double>> armsValues() const {
-    if (form_ != Form::Faster && form_ != Form::Takes && form_ != Form::Times && form_ != Form::Differs)
-      return std::nullopt;
+    if (!isRatio() && form_ != Form::Differs) return std::nullopt;
     const std::string name = subject();
     const judge::Summary* arms[] = {findings_.judgement.find(one_->points[1].point, name),
                                     findings_.judgement.find(one_->points[0].point, name)};

@@ -124,17 +124,17 @@ inline void describe(base::JsonRecord& io, ControlResult& one) {
 
 /// `widest` and `half_width` are shares of the estimate if `relative`.
 inline void describe(base::JsonRecord& io, UntilState& one) {
-  io.fields(EXPC_NAMED(one, kind, widest, where, most, met), EXPC_NAMED(one.until, subject, half_width, relative),
-            "repetitions", one.blocks);
+  io.fields("kind", one.kind, EXPC_NAMED(one.until, subject, half_width, relative), EXPC_NAMED(one, widest, where),
+            "repetitions", one.blocks, EXPC_NAMED(one, most, met));
 }
 
 /// Failed, timed out and disturbed trials count with every attempt, the others in blocks; `timeout_limit` is in
 /// seconds.
 inline void describe(base::JsonRecord& io, PointStatus& one) {
   auto limit = one.timeouts ? std::optional(one.limit) : std::nullopt;
-  io.fields(
-      EXPC_NAMED(one, kind, planned, valid, failed, timeouts, infeasible, invalid, memory_reason, lacking, last_reason),
-      "timeout_limit", limit, "timeouts_superseded", one.superseded, "unstable", one.unstable());
+  io.fields(EXPC_NAMED(one, kind, planned, valid, failed, timeouts), "timeout_limit", limit, "timeouts_superseded",
+            one.superseded, EXPC_NAMED(one, infeasible, invalid), "unstable", one.unstable(),
+            EXPC_NAMED(one, memory_reason, lacking, last_reason));
   if (io.reads()) one.limit = limit.value_or(0);
 }
 
@@ -178,7 +178,7 @@ inline void describe(base::JsonRecord& io, Front& one) {
 /// Ratios: `first_block` over the median of the others (absent without a warm-up), `drift` of the last block over the
 /// first by the trend.
 inline void describe(base::JsonRecord& io, Drift& one) {
-  io.fields(EXPC_NAMED(one, metric, blocks, p), "first_block", one.first, "drift", one.last);
+  io.fields(EXPC_NAMED(one, metric, blocks), "first_block", one.first, "drift", one.last, "p", one.p);
 }
 
 inline void describe(base::JsonRecord& io, Outlier& one) {
@@ -187,7 +187,7 @@ inline void describe(base::JsonRecord& io, Outlier& one) {
 
 /// Fronts of plots and curves are left out.
 inline void describe(base::JsonRecord& io, Description& one) {
-  io.fields(EXPC_NAMED(one, effects, rankings, fronts, outliers), "over_the_run", one.drifts);
+  io.fields(EXPC_NAMED(one, effects, rankings, fronts), "over_the_run", one.drifts, "outliers", one.outliers);
 }
 
 /// Seconds of a step at both levels; `share` is that of the whole difference. Counts are left out if there are none,
@@ -207,8 +207,8 @@ inline void describe(base::JsonRecord& io, TimedEffect& one) {
 inline void describe(base::JsonRecord& io, Shift& one) {
   io.fields(EXPC_NAMED(one, subject, label, comparison, unit, before, after, before_n, after_n));
   io.word("by", one.ratio, judge::kBy);
-  io.fields(EXPC_NAMED(one, estimate, interval, p, moved, tellable, by_session, worse, regression), "undecided",
-            one.open);
+  io.fields(EXPC_NAMED(one, estimate, interval, p, moved, tellable, by_session), "undecided", one.open,
+            EXPC_NAMED(one, worse, regression));
 }
 
 }  // namespace expc::describe
@@ -221,8 +221,8 @@ constexpr auto& wordsOf(Origin) { return kOrigins; }
 /// `noise` and `drift` are standard deviations within and between blocks, of logarithms if `relative`, else in the
 /// metric's unit.
 inline void describe(base::JsonRecord& io, MetricModel& one) {
-  io.fields("metric", one.name, EXPC_NAMED(one, kind, noise, drift, trials), "relative", one.multiplies, "from",
-            one.origin);
+  io.fields("metric", one.name, EXPC_NAMED(one, kind, noise, drift), "relative", one.multiplies, "from", one.origin,
+            "trials", one.trials);
 }
 
 /// Shares of simulated studies.
@@ -248,7 +248,8 @@ inline void describe(base::JsonRecord& io, CriterionDiagnosis& one) {
     });
   else if (!io.reads())
     io.out()["known"] = nullptr;
-  io.fields(EXPC_NAMED(one, timeouts, chances, coverage, sweeps, passes_from, fails_from), "half_width", one.reach);
+  io.fields(EXPC_NAMED(one, timeouts, chances, coverage), "half_width", one.reach,
+            EXPC_NAMED(one, sweeps, passes_from, fails_from));
   io.object("kept_open", one, [](base::JsonRecord& inner, CriterionDiagnosis& kept) {
     inner.fields("by_control", kept.untrusted, "by_budget", kept.cut_off);
   });
@@ -290,9 +291,9 @@ struct AttributionRecord {
 inline void describe(base::JsonRecord& io, AttributionRecord& one) {
   std::map<std::string, std::vector<describe::CategoryShare>> views;
   for (const describe::AttributionView& view : one.of.views) views[view.name] = view.categories;
-  io.fields(EXPC_NAMED(one.of, treated, baseline, comparisons, criteria, blocks, interval, timed), "treated_step",
-            one.of.treated_seconds, "baseline_step", one.of.baseline_seconds, EXPC_NAMED(one, may_be_none, notes),
-            "views", views);
+  io.fields(EXPC_NAMED(one.of, treated, baseline, comparisons, criteria, blocks), "treated_step",
+            one.of.treated_seconds, "baseline_step", one.of.baseline_seconds, EXPC_NAMED(one.of, interval, timed),
+            "may_be_none", one.may_be_none, "views", views, "notes", one.notes);
   if (!io.reads()) return;
   for (const auto& [name, categories] : views) one.of.views.push_back({name, categories});
 }
@@ -311,9 +312,10 @@ struct HeadFacts {
   std::vector<llvm::json::Object> rehearsed = {};  // left out if there is none
 };
 void describeHead(base::JsonRecord& io, auto& plan, auto& judgement, auto& results, HeadFacts& facts) {
-  io.fields(EXPC_NAMED(facts, schema, exit_code, answer, missing, controls, attributions),
-            EXPC_NAMED(plan, study, source, presets, overrides, digest, metrics),
-            EXPC_NAMED(judgement, unfinished, null_cards, description), "repetitions", judgement.untils,
+  io.fields("schema", facts.schema, EXPC_NAMED(plan, study, source, presets, overrides, digest),
+            EXPC_NAMED(facts, exit_code, answer), "unfinished", judgement.unfinished, "missing", facts.missing,
+            "null_cards", judgement.null_cards, "controls", facts.controls, "repetitions", judgement.untils,
+            "description", judgement.description, "attributions", facts.attributions, "metrics", plan.metrics,
             EXPC_NAMED(results, sessions, kept_not_counted, not_counted_reasons));
   io.optional("rehearsed", facts.rehearsed);
 }
@@ -326,9 +328,11 @@ struct CriterionFacts {
   std::optional<std::vector<std::string>> held_by = {};  // the assertions by which a claim that joins several holds
 };
 void describeCriterion(base::JsonRecord& io, auto& found, auto& result, CriterionFacts& facts) {
-  io.fields(EXPC_NAMED(result, name, verdict, provisional, look, other_looks, next, conditions, scope),
-            EXPC_NAMED(found, text, where, infeasible, domain, confidence, unit), "claim", found.doc,
-            EXPC_NAMED(facts, answer, tested, notes, marks, why, how_sure, untrusted));
+  io.fields("name", result.name, "text", found.text, "claim", found.doc, EXPC_NAMED(facts, answer, tested, notes),
+            "where", found.where, "marks", facts.marks, "verdict", result.verdict,
+            EXPC_NAMED(facts, why, how_sure, untrusted),
+            EXPC_NAMED(result, provisional, look, other_looks, next, conditions),
+            EXPC_NAMED(found, infeasible, domain, confidence, unit), "scope", result.scope);
   io.present(EXPC_NAMED(facts, held_by, expected));
 }
 
@@ -345,8 +349,8 @@ struct CellFacts {
   std::optional<double> confidence = {};
 };
 void describeCell(base::JsonRecord& io, auto& one, CellFacts& facts) {
-  io.fields(EXPC_NAMED(facts, levels, steps),
-            EXPC_NAMED(one, estimate, interval, scope, constant, diverged, correlation, spreads));
+  io.fields("levels", facts.levels, EXPC_NAMED(one, estimate, interval, scope, constant, diverged, correlation),
+            "steps", facts.steps, "spreads", one.spreads);
   io.present(EXPC_NAMED(facts, points, values, published, bound, assertion, verdict, confidence), "uncorrected",
              one.uncorrected);
   io.optional("why", facts.why);
@@ -360,9 +364,8 @@ struct MeasuredRecord {
 };
 inline void describe(base::JsonRecord& io, MeasuredRecord& one) {
   judge::Summary& summary = one.summary;
-  io.fields(EXPC_NAMED(summary, n, timeouts, never, diverged, median, minimum, maximum, interval, correlation, constant,
-                       spreads),
-            "published", one.published);
+  io.fields(EXPC_NAMED(summary, n, timeouts, never, diverged), "published", one.published,
+            EXPC_NAMED(summary, median, minimum, maximum, interval, correlation, constant, spreads));
   one.with_values = io.has("values", one.with_values);
   if (one.with_values) io.fields("values", summary.values);
 }
@@ -402,8 +405,9 @@ inline void describe(base::JsonRecord& io, EndsRecord& one) {
 /// A document of what a design can be expected to find, "expc.diagnosis/1".
 void describeDiagnosis(base::JsonRecord& io, auto& study, auto& diagnosis, std::vector<EndsRecord>& without_value) {
   std::string schema = "expc.diagnosis/1";
-  io.fields("schema", schema, "study", study, EXPC_NAMED(diagnosis, studies, seed, design, larger), "noise",
-            diagnosis.model.metrics, EXPC_NAMED(diagnosis.model, lost, disturbed), "without_value", without_value);
+  io.fields("schema", schema, "study", study, EXPC_NAMED(diagnosis, studies, seed), "noise", diagnosis.model.metrics,
+            EXPC_NAMED(diagnosis.model, lost, disturbed), "without_value", without_value,
+            EXPC_NAMED(diagnosis, design, larger));
 }
 inline llvm::json::Value diagnosisJson(const plan::Plan& plan, const simulate::Diagnosis& diagnosis) {
   std::vector<EndsRecord> without_value;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
@@ -117,18 +118,18 @@ class LocalLauncher final : public Launcher {
   }
 
   void kill(uint64_t id) override {
-    const auto found = trials_.find(id);
-    if (found == trials_.end()) return;
-    found->second.killed_at = clock_.boot();
-    for (const Rank& rank : found->second.ranks)
-      if (!rank.exited) found->second.server->process.kill(rank.process.launch);
+    Trial* trial = base::entryOf(trials_, id);
+    if (!trial) return;
+    trial->killed_at = clock_.boot();
+    for (const Rank& rank : trial->ranks)
+      if (!rank.exited) trial->server->process.kill(rank.process.launch);
   }
 
   void stop(uint64_t id) override {
-    const auto found = trials_.find(id);
-    if (found == trials_.end()) return;
-    for (const Rank& rank : found->second.ranks)
-      if (!rank.exited) found->second.server->process.endService(rank.process.launch);
+    const Trial* trial = base::entryOf(trials_, id);
+    if (!trial) return;
+    for (const Rank& rank : trial->ranks)
+      if (!rank.exited) trial->server->process.endService(rank.process.launch);
   }
 
   /// Starts the servers that trials may need, so that no trial pays for it.
@@ -350,7 +351,7 @@ class LocalLauncher final : public Launcher {
         report.stuck = reply.stuck;
         report.at = reply.at;
       }
-      const bool over = std::ranges::all_of(trial.ranks, [](const Rank& one) { return one.exited; });
+      const bool over = std::ranges::all_of(trial.ranks, &Rank::exited);
       if (over)
         add(id, rank->number, {.what = RankReport::What::Readings, .readings = monitor_.end(id, clock_.boot())});
       add(id, rank->number, std::move(report));

@@ -186,8 +186,7 @@ void TrialWatch::judgeTime(double now) {
          fmt::format("not finished after {:.3g} s (--timeout sets another limit)", request_.timeout_seconds));
     if (request_.spec.command && !request_.spec.isService()) answers_until_ = now + kAnswer;
   } else if (teardown_until_ && now >= *teardown_until_) {
-    const auto late = std::ranges::find_if(ranks_, [](const Rank& one) { return !one.exited; });
-    const unsigned number = late - ranks_.begin();
+    const unsigned number = std::ranges::find(ranks_, false, &Rank::exited) - ranks_.begin();
     stop(TrialStatus::Failed,
          fmt::format("{} did not end within {:.3g} s of the result", nameOf(number), teardownSeconds()), number);
   }
@@ -218,9 +217,7 @@ void TrialWatch::stop(TrialStatus status, std::string reason, unsigned rank) {
   blamed_ = rank;
 }
 
-bool TrialWatch::allExited() const {
-  return std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.exited; });
-}
+bool TrialWatch::allExited() const { return std::ranges::all_of(ranks_, &Rank::exited); }
 
 unsigned TrialWatch::worst() const {
   // The earlier of two equal complaints counts as the weightier.

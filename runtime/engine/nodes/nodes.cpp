@@ -23,6 +23,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
@@ -111,9 +112,9 @@ class NodeLauncher final : public launch::Launcher {
 
   /// Sends an order about a trial to each node that runs a part of it.
   void order(llvm::StringRef what, uint64_t id) {
-    const auto found = trials_.find(id);
-    if (found == trials_.end()) return;
-    for (const auto& [node, left] : found->second.left)
+    const Trial* trial = base::entryOf(trials_, id);
+    if (!trial) return;
+    for (const auto& [node, left] : trial->left)
       if (Node& own = nodes_.all()[node]; own.lost.empty()) own.lines.send(Object{{what, id}});
   }
 
