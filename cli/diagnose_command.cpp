@@ -22,6 +22,7 @@
 #include "runtime/report/document.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
+#include "runtime/simulate/forecast.h"
 
 namespace expc::cli {
 namespace {
@@ -168,7 +169,8 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
   if (stored->trials.empty())
     for (const std::string& why : stored->not_counted_reasons)
       console.message(fmt::format("stored but ignored: {}", why));
-  const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
+  auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
+  simulate::advise(plan, *stored, diagnosis);
   progress.clear();
   return console.finish(format == Format::Json ? base::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
                                                : report::documentText(report::diagnosisBlocks(plan, diagnosis),
