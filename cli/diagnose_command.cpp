@@ -23,6 +23,7 @@
 #include "runtime/report/document.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
+#include "runtime/simulate/forecast.h"
 
 namespace expc::cli {
 namespace {
@@ -167,8 +168,10 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
   if (!stored) return console.error(stored);
   // Nothing counts, so all assumptions are defaults: say why stored trials were not used.
   if (stored->trials.empty())
-    for (const std::string& why : stored->not_counted_reasons) console.message("stored but ignored: {}", why);
-  const auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
+    for (const std::string& why : stored->not_counted_reasons)
+      console.message(fmt::format("stored but ignored: {}", why));
+  auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
+  simulate::advise(plan, *stored, diagnosis);
   progress.clear();
   return console.finish(format == Format::Json ? base::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
                                                : report::documentText(report::diagnosisBlocks(plan, diagnosis),

@@ -302,7 +302,11 @@ std::string textOf(const std::vector<nullgpu_record>& records, unsigned cards, u
   std::vector<report::Block> memory = {memoryOf(records)};
   report::append(memory, report::sentences(remarksOf(records, cards)));
   report::append(memory, report::sentences(habitsOf(records)));
-  add("memory of simulated GPUs", "", std::move(memory));
+  const bool torch = std::ranges::any_of(records, [](const nullgpu_record& record) {
+    return std::ranges::any_of(record.cards, [](const nullgpu_card_record& card) { return card.reserved > 0; });
+  });
+  add("memory of simulated GPUs", torch ? "tensors include workspace of cuBLAS: 32 MiB a thread" : "",
+      std::move(memory));
   add("work", "nothing was computed; times are the host's alone", {workOf(records)});
   if (report::Table places = placesOf(records); !places.rows.empty())
     add("where the host waits", "", {std::move(places)});

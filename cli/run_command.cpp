@@ -113,6 +113,13 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
     engine_options.ends_at = engine_options.clock->boot() + **left;
 
   if (auto error = checkRows(plan, chosen.chosen)) return console.error(std::move(error));
+  // A bench names no results, so its user may not expect runs of an earlier one to count.
+  size_t earlier = 0;
+  if (options.brief) {
+    auto stored = storedOf(plan, options.results, !options.machine.null_gpus.empty());
+    if (!stored) return console.error(stored.takeError());
+    earlier = stored->trials.size();
+  }
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
   llvm::Expected<engine::RunOutcome> outcome =
       engine::run(options.pilot ? simulate::pilotOf(plan) : plan, engine_options, *progress);
@@ -124,6 +131,10 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   auto store = openStore(options.results, &console);
   if (!store) return console.error(store);
   const int code = showVerdicts(plan, store->loadLatest(plan, outcome->null_cards), options, console);
+  if (earlier > 0 && outcome->ending != engine::Ending::NothingToDo)
+    console.message(fmt::format("{} that {} already stored {} too; --results DIR keeps runs apart",
+                                base::counted(earlier, "run"), earlier == 1 ? "was" : "were",
+                                earlier == 1 ? "counts" : "count"));
   const bool has_verdicts = code == kSomeFail || code == kSomeUndecided;
   return options.verdicts_ok && has_verdicts ? kSuccess : code;
 }

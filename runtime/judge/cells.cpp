@@ -27,14 +27,8 @@ using plan::Why;
 using store::TrialStatus;
 
 struct ComparisonValues {
-  const plan::Cell* first;
+  std::span<const plan::Cell> of;
   std::vector<BlockValues> cells;
-
-  const BlockValues* of(const plan::Cell& cell) const {
-    const std::less<> before;
-    const bool inside = !before(&cell, first) && before(&cell, first + cells.size());
-    return inside ? &cells[size_t(&cell - first)] : nullptr;
-  }
 };
 
 namespace {
@@ -53,7 +47,7 @@ bool isTimed(const plan::Metric& metric) { return metric.unit == "s" || metric.u
 /// The range of a cell of one metric, or of an average or sum of some; everything for other cells.
 Range rangeOf(const Evidence& evidence, const plan::Cell& cell) {
   const auto* sum = cell.term->as<plan::AggregateTerm>();
-  Range range{-INFINITY, INFINITY};
+  Range range;
   if (const auto* term = cell.term->as<plan::MetricTerm>()) return evidence.of(term->metric).range;
   if (sum && std::ranges::all_of(sum->parts, [&](const plan::TermPtr& part) {
         const auto* term = part->as<plan::MetricTerm>();
@@ -94,8 +88,13 @@ double decimalStep(const std::set<double>& readings) {
 /// Whether a place gave few different readings, and some of them again.
 bool isCoarse(const Readings& readings) {
   constexpr size_t kFew = 3;
-  const size_t different = std::set(readings.values.begin(), readings.values.end()).size();
-  return different <= kFew && different < readings.values.size();
+  std::vector<double> different;
+  for (const double value : readings.values)
+    if (std::ranges::find(different, value) == different.end()) {
+      different.push_back(value);
+      if (different.size() > kFew) return false;
+    }
+  return different.size() < readings.values.size();
 }
 
 /// The largest step among the metrics of the cell that a place gave few different readings of: what lies between two
@@ -134,9 +133,8 @@ std::vector<double> scaledValues(const plan::Cell& cell, const BlockValues& valu
   return scaled;
 }
 
-/// The largest correlation of the metrics of one point, or that of block values.
-double correlationOf(const Evidence& evidence, const plan::Cell& cell) {
-  if (cell.points.size() > 1) return evidence.correlation(cell);
+/// The largest correlation of the metrics that a cell of one point reads.
+double ofMetrics(const Evidence& evidence, const plan::Cell& cell) {
   double largest = 0;
   for (const plan::MetricTerm& term : metricTerms(*cell.term))
     largest = std::max(largest, evidence.of(term.metric).correlation);
@@ -148,17 +146,18 @@ double correlationOf(const Evidence& evidence, const plan::Cell& cell) {
 /// intervals are widened for serial correlation, and contain Student's interval of the session means where sessions
 /// differ.
 stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& cell, const BlockValues& values,
-                                   MeasuredCell& result) {
+                                   double correlation, MeasuredCell& result) {
   CellEstimate& estimate = result.estimate;
   const std::vector<double> scaled = scaledValues(cell, values);
   estimate.spreads = stats::spreads(scaled, values.sessions, pairingOf(cell));
-  estimate.correlation = correlationOf(evidence, cell);
+  estimate.correlation = correlation;
   estimate.worth = double(scaled.size()) / stats::inflationOf(estimate.correlation, values.sessions);
   estimate.trend = estimate.correlation > 0 ? stats::trendOf(scaled, values.sessions) : 0;
   stats::NestedIntervals intervals =
       cell.estimator == plan::Estimator::Median ? stats::orderStatistics(scaled) : stats::signedRank(scaled);
   if (estimate.trend != 0) intervals = intervals.estimateAlone();
-  intervals = stats::widened(intervals, estimate.correlation, values.sessions);
+  const Range range = cell.estimator == plan::Estimator::Median ? rangeOf(evidence, cell) : Range{-INFINITY, INFINITY};
+  intervals = stats::widened(intervals, estimate.correlation, values.sessions, range.scale());
   if (estimate.spreads) intervals = estimate.spreads->allowFor(intervals);
   const ClockStep step = stepOf(evidence.index.plan(), cell, values.readings);
   if (step.reach > 0 && intervals.estimate()) {
@@ -167,8 +166,7 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
     result.step = step.reach;
     intervals = intervals.reaching([=](double) { return std::pair(centre - step.reach, centre + step.reach); });
   }
-  if (cell.estimator == plan::Estimator::Median) return rangeOf(evidence, cell).limit(intervals);
-  if (cell.estimator != plan::Estimator::PairedRatio) return intervals;
+  if (cell.estimator != plan::Estimator::PairedRatio) return range.limit(intervals);
   return intervals.mapped([](double log) { return std::exp(log); });
 }
 
@@ -285,7 +283,18 @@ const Evidence::OfMetric& Evidence::of(const std::string& metric) const {
   return own;
 }
 
-double Evidence::correlation(const plan::Cell& cell) const {
+/// Whether both read the same points by the same operations; unsure of terms that no comparison of two points has.
+static bool isSame(const plan::Term& one, const plan::Term& other) {
+  const auto *metric = std::get_if<plan::MetricTerm>(&one.node), *also = std::get_if<plan::MetricTerm>(&other.node);
+  if (metric && also) return metric->metric == also->metric && metric->place == also->place;
+  const auto *operation = std::get_if<plan::OperationTerm>(&one.node),
+             *same = std::get_if<plan::OperationTerm>(&other.node);
+  return operation && same && operation->op == same->op &&
+         std::ranges::equal(operation->operands, same->operands,
+                            [](const plan::TermPtr& a, const plan::TermPtr& b) { return isSame(*a, *b); });
+}
+
+std::pair<double, const BlockValues*> Evidence::correlation(const plan::Cell& cell) const {
   const auto subjectOf = [&](const plan::Cell& one) {
     std::string subject = std::to_string(int(one.estimator)) + plan::subjectOf(index.plan(), one);
     forEachTerm(*one.term, [&](const plan::Term& part) {
@@ -296,26 +305,30 @@ double Evidence::correlation(const plan::Cell& cell) const {
   };
   if (compared.empty())
     for (const plan::Comparison& comparison : index.plan().comparisons)
-      for (const plan::Cell& one : comparison.cells)
-        if (one.term) compared.try_emplace(subjectOf(one), &comparison);
-  const plan::Comparison* comparison = base::valueIn(compared, subjectOf(cell)).value_or(nullptr);
-  if (const auto* known = base::entryOf(of_pairs, comparison); comparison && known) return *known;
+      for (size_t i = 0; i < comparison.cells.size(); ++i)
+        if (comparison.cells[i].term) compared.try_emplace(subjectOf(comparison.cells[i]), &comparison, i);
+  const auto [comparison, at] =
+      base::valueIn(compared, subjectOf(cell)).value_or(std::pair<const plan::Comparison*, size_t>());
   const std::span cells = comparison ? std::span(comparison->cells) : std::span(&cell, 1);
-  auto values = std::make_shared<ComparisonValues>(ComparisonValues{cells.data(), {}});
+  const auto valuesOf = [&, at = at]() -> const BlockValues* {
+    const bool same = &cells[at] == &cell || isSame(*cells[at].term, *cell.term);
+    return same && read && read->of.data() == cells.data() ? &read->cells[at] : nullptr;
+  };
+  if (const auto* known = base::entryOf(of_pairs, comparison); comparison && known) return {*known, valuesOf()};
+  auto values = std::make_shared<ComparisonValues>(ComparisonValues{cells, {}});
   stats::SerialCorrelation all;
   std::map<unsigned, double> beside;  // cells of a process
+  std::vector<unsigned> processes;
   for (const plan::Cell& one : cells)
-    if (const auto number = index.number(one.points.front())) ++beside[index.starts(*number)];
-  for (const plan::Cell& one : cells) {
-    const BlockValues& own = values->cells.emplace_back(one.term ? blockValues(index, one) : BlockValues{});
-    const auto number = index.number(one.points.front());
-    if (!own.values.empty())
-      all.add(scaledValues(one, own), own.sessions, number ? 1 / beside[index.starts(*number)] : 1);
+    ++beside[processes.emplace_back(index.starts(index.number(one.points.front()).value_or(0)))];
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const BlockValues& own = values->cells.emplace_back(cells[i].term ? blockValues(index, cells[i]) : BlockValues{});
+    if (!own.values.empty()) all.add(scaledValues(cells[i], own), own.sessions, 1 / beside[processes[i]]);
   }
   const double correlation = all.atMost(pairingOf(cell));
-  if (!comparison) return correlation;
   read = std::move(values);
-  return of_pairs[comparison] = correlation;
+  if (comparison) of_pairs[comparison] = correlation;
+  return {correlation, valuesOf()};
 }
 
 bool Evidence::wantsAny() const {
@@ -342,8 +355,9 @@ bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence, Arms arms) {
   MeasuredCell result;
   const bool tried = !evidence.index.of(cell.kind, cell.points.front()).outcomes.empty();
-  if (tried && cell.points.size() > 1 && arms == Arms::AsNamed) evidence.correlation(cell);  // reads its comparison
-  const BlockValues* stored = evidence.read && arms == Arms::AsNamed ? evidence.read->of(cell) : nullptr;
+  const auto [correlation, read] =
+      tried && cell.points.size() > 1 ? evidence.correlation(cell) : std::pair<double, const BlockValues*>();
+  const BlockValues* stored = arms == Arms::AsNamed ? read : nullptr;
   const BlockValues own = stored ? BlockValues{} : blockValues(evidence.index, cell, arms);
   const BlockValues& values = stored ? *stored : own;
   const plan::Plan& plan = evidence.index.plan();
@@ -383,8 +397,9 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   const bool constant = result.estimate.constant =
       exact && values.values.size() > 1 && std::isfinite(values.values.front()) &&
       std::equal(values.values.begin() + 1, values.values.end(), values.values.begin());
-  result.intervals =
-      constant ? stats::NestedIntervals::exactly(values.values.front()) : intervalsOf(evidence, cell, values, result);
+  result.intervals = constant ? stats::NestedIntervals::exactly(values.values.front())
+                              : intervalsOf(evidence, cell, values,
+                                            cell.points.size() > 1 ? correlation : ofMetrics(evidence, cell), result);
   if (result.stopped_by_width && !constant) result.intervals = result.intervals.afterWidthStop();
   result.estimate.estimate = result.intervals.estimate();
   readAt(plan, cell, 1 - confidence, {}, result);
@@ -398,7 +413,7 @@ std::optional<stats::NestedIntervals> intervalsAfter(const Evidence& evidence, c
     return std::nullopt;
   MeasuredCell then;
   const BlockValues seen = blockValues(evidence.index, cell).first(values);
-  then.intervals = intervalsOf(evidence, cell, seen, then);
+  then.intervals = intervalsOf(evidence, cell, seen, now.correlation, then);
   return stoppedByWidth(evidence.index, cell.kind, seen.runs) ? then.intervals.afterWidthStop() : then.intervals;
 }
 

@@ -46,6 +46,8 @@ bool isExact(const plan::Plan& plan, const plan::Term& term);
 struct Range {
   double low = -INFINITY, high = INFINITY;
 
+  /// The scale on which scatter is symmetric.
+  stats::Scale scale() const { return low >= 0 ? stats::Scale::Logarithmic : stats::Scale::Linear; }
   /// The intervals without what is outside of the range. Infinite ends stay: they stand for timeouts.
   stats::NestedIntervals limit(const stats::NestedIntervals& intervals) const;
 };
@@ -62,10 +64,11 @@ struct Evidence {
     double correlation = 0;  // upper bound of that of a value with the one before (stats/serial.h); 0: no allowance
     Range range = {};
   };
-  mutable std::map<std::string, OfMetric> metrics = {};                  // those that were asked for
-  mutable std::map<const plan::Comparison*, double> of_pairs = {};       // the same of comparisons
-  mutable std::map<std::string, const plan::Comparison*> compared = {};  // by what their cells read
-  mutable std::shared_ptr<const ComparisonValues> read = nullptr;        // of the comparison that was asked for last
+  mutable std::map<std::string, OfMetric> metrics = {};             // those that were asked for
+  mutable std::map<const plan::Comparison*, double> of_pairs = {};  // the same of comparisons
+  /// A comparison and the index of one of its cells, by what the cell reads.
+  mutable std::map<std::string, std::pair<const plan::Comparison*, size_t>> compared = {};
+  mutable std::shared_ptr<const ComparisonValues> read = nullptr;  // of the comparison that was asked for last
   /// For a part of a store: all results that counted up to the part's last run. Their looks are looks at the part's
   /// claims too. Null for a whole store.
   const Evidence* with_earlier = nullptr;
@@ -73,8 +76,9 @@ struct Evidence {
   bool wants(plan::TrialKind kind, const plan::Place& place) const;
   bool wantsAny() const;
   const OfMetric& of(const std::string& metric) const;
-  /// The correlation of a cell's block values, estimated over all cells of the comparison that reads the same.
-  double correlation(const plan::Cell& cell) const;
+  /// The correlation of a cell's block values, estimated over all cells of the comparison that reads the same. Where
+  /// these values were read for it, also the values of the cell; they live until the next question.
+  std::pair<double, const BlockValues*> correlation(const plan::Cell& cell) const;
 };
 
 /// How many repetitions a design plans, when `complete` are there: where they adapt, as many as there are within its

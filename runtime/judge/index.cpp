@@ -68,9 +68,10 @@ Index::Index(const plan::Plan& plan, const store::Results& results, Keep keep) :
 }
 
 bool isUncounted(const plan::Plan& plan, const plan::Metric* metric, double value) {
+  if (value != 0) return false;
   const bool counts = metric && !metric->derived && metric->kind != plan::TrialKind::Profile &&
                       (metric->unit == "B" || metric->name == "cpu_time");
-  return value == 0 && counts && std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {
+  return counts && std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {
            return workload.command && base::named(workload.command->metrics, metric->name);
          });
 }
@@ -160,14 +161,8 @@ void Index::addGroups(plan::TrialKind kind) {
 void Index::clear() {
   for (State& own : states_) {
     own.places.assign(places_.size(), {});
-    for (unsigned number = 0; number < places_.size(); ++number) {
-      PlaceOutcomes& place = own.places[number];
-      place.parameters = &places_[number].point->parameters;
-      place.values.resize(columns_.size());
-      place.series.resize(columns_.size());
-      place.not_on_device.resize(columns_.size());
-      place.measured.resize(columns_.size());
-    }
+    for (unsigned number = 0; number < places_.size(); ++number)
+      own.places[number].parameters = &places_[number].point->parameters;
     for (Group& group : own.groups) group.complete = group.tried = 0;
     own.groups_of.resize(places_.size());
     own.seconds.assign(units_, {});

@@ -270,6 +270,7 @@ class Index {
   static void countGroups(State& state, unsigned number, const Outcome& outcome, bool was_tried, bool had_ended);
   void keepValues(PlaceOutcomes& place, size_t at, const store::Trial& trial, const store::Values* row);
   void noteValid(plan::TrialKind kind, unsigned number, const store::Trial& trial);
+  double limit(plan::TrialKind kind, unsigned number) const;
   double leastLimit(plan::TrialKind kind, unsigned number) const;
   /// Looks again at which timeouts of a place count, after the limit has moved.
   void settleTimeouts(plan::TrialKind kind, unsigned number);

@@ -53,6 +53,19 @@ double stepped(double least, double wanted) {
   return least;
 }
 
+/// Whether nothing counted the metric. It is looked up only for a value that may show that.
+bool isNotCounted(const plan::Plan& plan, const std::string& metric, double value) {
+  return value == 0 && isUncounted(plan, plan.findMetric(metric), value);
+}
+
+/// Makes room for the values of a place that gets its first trial: few kinds have trials of all places.
+void makeRoom(PlaceOutcomes& place, size_t columns) {
+  place.values.resize(columns);
+  place.series.resize(columns);
+  place.not_on_device.resize(columns);
+  place.measured.resize(columns);
+}
+
 /// The median of the points' medians.
 std::optional<double> overall(const std::vector<stats::RunningMedian>& seconds) {
   stats::RunningMedian medians;
@@ -87,6 +100,7 @@ bool Index::add(const Trial& trial) {
   const bool lost = trial.status == TrialStatus::Failed || trial.status == TrialStatus::Invalid;
   ++(lost ? own.failed : trial.status == TrialStatus::Timeout ? own.timeouts : own.ended_otherwise);
   place.nodes = std::max(place.nodes, trial.nodes);
+  makeRoom(place, columns_.size());
   noteDevice(place, trial, nullptr);
   noteFailure(*known, place, trial, reason);
   merge(own, *known, trial, reason, nullptr);
@@ -103,6 +117,7 @@ void Index::addRow(State& own, unsigned number, const Trial& trial, const std::s
   const store::Values* row = command ? base::entryOf(trial.rows, plan::rowKey(*command, point.parameters)) : nullptr;
   if (!row) row = &kNone;
   place.nodes = std::max(place.nodes, trial.nodes);
+  makeRoom(place, columns_.size());
   noteDevice(place, trial, row);
   noteFailure(number, place, trial, reason);
   merge(own, number, trial, reason, row);
@@ -117,7 +132,7 @@ void Index::noteDevice(PlaceOutcomes& place, const Trial& trial, const store::Va
       if (const auto found = column(name)) place.not_on_device[*found] = not_on_device_[*found] = true;
     for (const auto& [name, number] : columns_) {
       const auto value = base::valueIn(values->metrics, name);
-      if (value && isUncounted(plan_, plan_.findMetric(name), *value))
+      if (value && isNotCounted(plan_, name, *value))
         place.not_on_device[number] = not_on_device_[number] = lacks_on_device_ = true;
       else if (value || values->series.contains(name))
         place.measured[number] = measured_[number] = true;
@@ -224,20 +239,22 @@ void Index::keepValues(PlaceOutcomes& place, size_t at, const Trial& trial, cons
       column.resize(place.outcomes.size());
       column[at] = std::make_shared<const std::vector<double>>(*series);
       if (!series->empty()) value = orDiverged(series->back());
-    } else if (const auto* metric = base::entryOf(said.metrics, name);
-               metric && !isUncounted(plan_, plan_.findMetric(name), *metric)) {
+    } else if (const auto* metric = base::entryOf(said.metrics, name); metric && !isNotCounted(plan_, name, *metric)) {
       value = orDiverged(*metric);
     }
   }
 }
 
 double Index::limit(plan::TrialKind kind, const std::string& id) const {
+  if (const auto found = points_.find(id); found != points_.end()) return limit(kind, found->second);
+  return policy_ && policy_->timeout ? *policy_->timeout : kDefaultTimeoutSeconds;
+}
+
+double Index::limit(plan::TrialKind kind, unsigned number) const {
   if (policy_ && policy_->timeout) return *policy_->timeout;
-  const auto found = points_.find(id);
-  if (found == points_.end()) return kDefaultTimeoutSeconds;
   if (const plan::KindDesign* designed = plan::designOf(plan_, kind); designed && designed->timeout_seconds)
     return *designed->timeout_seconds;
-  const Numbered& point = places_[found->second];
+  const Numbered& point = places_[number];
   const unsigned workload = point.point->workload;
   if (workload < plan_.workloads.size()) {
     const std::optional<plan::Command>& command = plan_.workloads[workload].command;
@@ -253,7 +270,7 @@ double Index::limit(plan::TrialKind kind, const std::string& id) const {
 /// would be given now. Where nothing runs it is what the newest trial was given; and a valid trial that took longer
 /// shows that a shorter timeout says nothing.
 double Index::leastLimit(plan::TrialKind kind, unsigned number) const {
-  if (policy_) return limit(kind, places_[number].place.point);
+  if (policy_) return limit(kind, number);
   const State& own = state(kind);
   return std::max(own.places[number].given, own.within[places_[number].unit]);
 }
@@ -261,10 +278,12 @@ double Index::leastLimit(plan::TrialKind kind, unsigned number) const {
 void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
   State& own = state(kind);
   PlaceOutcomes& place = own.places[number];
-  const double least = leastLimit(kind, number);
+  own.timed_out = own.timed_out || trial.status == TrialStatus::Timeout;
+  // Limits matter to timeouts alone.
+  const double least = own.timeouts > 0 ? leastLimit(kind, number) : 0;
   noteGiven(place, trial);
   if (trial.status == TrialStatus::Valid) noteValid(kind, number, trial);
-  if (least != leastLimit(kind, number)) settleTimeouts(kind, number);
+  if (own.timeouts > 0 && least != leastLimit(kind, number)) settleTimeouts(kind, number);
 }
 
 /// Notes how long a trial could take at most.
@@ -281,17 +300,21 @@ void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial&
   State& own = state(kind);
   const unsigned point = places_[number].unit;
   if (!std::isfinite(trial.seconds)) return;
-  const auto others = [&] { return stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any); };
-  const double least = leastLimit(kind, number), least_of_others = others();
+  const auto limits = [&] {
+    return own.timeouts > 0 ? std::pair(leastLimit(kind, number),
+                                     stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any))
+                         : std::pair(0.0, 0.0);
+  };
+  const auto [least, least_of_others] = limits();
   own.seconds[point].add(trial.seconds);
   own.longest[point] = std::max(own.longest[point], trial.seconds);
   own.longest_of_any = std::max(own.longest_of_any, trial.seconds);
   // A trial whose end was seen late took no longer than it was allowed to.
   own.within[point] =
       std::max(own.within[point], trial.limit > 0 ? std::min(trial.seconds, trial.limit) : trial.seconds);
-  const bool moved = least != leastLimit(kind, number), moved_others = least_of_others != others();
-  // Where no trial timed out, no limit that moves matters.
-  for (unsigned other = 0; own.timeouts > 0 && (moved || moved_others) && other < places_.size(); ++other)
+  const auto [now, now_of_others] = limits();
+  const bool moved = least != now, moved_others = least_of_others != now_of_others;
+  for (unsigned other = 0; (moved || moved_others) && other < places_.size(); ++other)
     if (moved_others || places_[other].unit == point) settleTimeouts(kind, other);
 }
 

@@ -25,7 +25,7 @@ PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const p
   status.lost = std::ranges::count_if(
       outcomes.outcomes, [](const Outcome& outcome) { return outcome.status == store::TrialStatus::Failed; });
   for (const auto& [metric, column] : evidence.index.columns())
-    if (outcomes.not_on_device[column]) status.not_on_device.push_back(metric);
+    if (!outcomes.not_on_device.empty() && outcomes.not_on_device[column]) status.not_on_device.push_back(metric);
   status.lacking = point.startable() && !outcomes.outcomes.empty() && !evidence.index.settled(design.kind, outcomes) &&
                    outcomes.ended < repetitionsAsked(evidence.index, design) && !evidence.wants(design.kind, point.id);
   const double limit = evidence.index.limit(design.kind, point.id);
@@ -71,7 +71,8 @@ Summary summarise(const Evidence& evidence, const plan::Point& point, const plan
   summary.correlation = correlation;
   summary.worth = double(ranked.size()) / stats::inflationOf(correlation, sessions);
   summary.spreads = stats::spreads(ranked, sessions, stats::Pairing::Alone);
-  stats::NestedIntervals intervals = stats::widened(stats::orderStatistics(ranked), correlation, sessions);
+  stats::NestedIntervals intervals =
+      stats::widened(stats::orderStatistics(ranked), correlation, sessions, range.scale());
   if (summary.trend != 0) intervals = intervals.estimateAlone();
   if (summary.spreads) intervals = summary.spreads->allowFor(intervals);
   if (stoppedByWidth(index, metric.kind, runs)) intervals = intervals.afterWidthStop();

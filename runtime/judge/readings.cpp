@@ -42,15 +42,15 @@ Reading derivedReading(const plan::Metric& declared, Reading reading) {
   return reading.worst.diverged ? worstOf(&declared, declared.name, reading.worst) : reading;
 }
 
-Reading readMeasured(const Index& index, const std::string& metric, const PlaceOutcomes& place, size_t at) {
+Reading readMeasured(const Index& index, const plan::Metric* declared, const std::string& metric,
+                     const PlaceOutcomes& place, size_t at) {
   const std::optional<unsigned> column = index.column(metric);
   if (column && !place.series[*column].empty() && place.series[*column][at]) {
     const std::vector<double>& series = *place.series[*column][at];
-    if (!series.empty()) return readingOf(index.plan().findMetric(metric), metric, series.back(), &series);
+    if (!series.empty()) return readingOf(declared, metric, series.back(), &series);
     return {std::nullopt, {}, because({.code = Reason::EmptySeries, .name = metric}), &series};
   }
-  if (column && !std::isnan(place.values[*column][at]))
-    return readingOf(index.plan().findMetric(metric), metric, place.values[*column][at]);
+  if (column && !std::isnan(place.values[*column][at])) return readingOf(declared, metric, place.values[*column][at]);
   return {std::nullopt, {}, because({.code = Reason::NotInTrials, .name = metric})};
 }
 
@@ -88,7 +88,7 @@ Reading readMetric(const Index& index, const std::string& metric, const PlaceOut
               because({.code = index.plan().readsInOutput(missing) ? Reason::NotInOutput : Reason::NotOnDevice,
                        .name = missing})};
   if (place.outcomes[at].status == store::TrialStatus::Timeout) return worstOf(declared, metric, {.timed_out = true});
-  if (!declared || !declared->derived) return readMeasured(index, metric, place, at);
+  if (!declared || !declared->derived) return readMeasured(index, declared, metric, place, at);
   Reading reading = derivedReading(
       *declared,
       evaluate(

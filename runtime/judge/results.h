@@ -144,6 +144,8 @@ struct NextStep {
   Verdict towards = Verdict::Inconclusive;  // of Decides: what most of these studies end with, where they clearly do
   bool further_look = true;                 // whether verdicts were seen before them, so that intervals get wider
   unsigned sessions = 0;                    // in all, of Sessions in 80 % of studies; 0: more than kMostSessions
+  /// Further blocks that would do if the estimates were the true values, as a diagnosis takes them; 0: not fewer.
+  unsigned at_estimate = 0;
 
   /// Whether running that many blocks helps.
   bool helps() const { return reach <= Reach::Intervals; }

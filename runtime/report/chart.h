@@ -74,6 +74,7 @@ Forest forest(const std::vector<GridCell>& cells, const std::optional<plan::Boun
 /// The range of finite values that an axis must hold; values that are not finite or absent are ignored.
 struct Extent {
   double low = std::numeric_limits<double>::infinity(), high = -low;
+  double least = low;  // the lowest value that is no end of an interval
   void add(std::optional<double> value);
   void add(const std::optional<stats::Interval>& interval);
   /// Adds the estimate, its interval and the single values.
@@ -90,12 +91,13 @@ bool addEnds(llvm::json::Object& row, const std::string& low, const std::string&
 struct ValueAxis {
   double factor = 1;  // values times this are in the axis's unit
   /// For holes: `subject`, `unit` (" (ms)" or ""), `title` ("step_time (ms)"), `scale`, `domain` and `nice`, the
-  /// `extent` that must be drawn, `neutral`, and on a logarithmic axis of little more than a decade `ticks` and their
-  /// text.
+  /// `extent` that must be drawn, `neutral`, and on a logarithmic axis `cut` if intervals go beyond its end, and
+  /// `ticks` and their text if it has little more than a decade.
   llvm::json::Object settings = {};
 };
 /// Returns the axis for values within `extent`, in a unit that suits the largest. It is logarithmic for ratios and for
-/// values that spread widely. `neutral` of a comparison lies on the axis, too.
+/// values above zero that spread widely; an interval that reaches zero ends with the axis there. `neutral` of a
+/// comparison lies on the axis, too.
 ValueAxis valueAxis(const std::string& subject, const std::string& unit, const std::string& dimension, Extent extent,
                     std::optional<double> neutral = std::nullopt);
 

@@ -68,10 +68,13 @@ void Extent::add(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return;
   low = std::min(low, *value);
   high = std::max(high, *value);
+  least = std::min(least, *value);
 }
 
 void Extent::add(const std::optional<stats::Interval>& interval) {
+  const double before = least;
   if (interval) add(interval->low), add(interval->high);
+  least = before;
 }
 
 void Extent::add(const GridCell& cell) {
@@ -95,10 +98,12 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
   const double factor = 1 / shown.size;
   const std::string symbol = unit == "x" ? "×" : shown.symbol;
   // Ratios are symmetric on a logarithmic axis: 0.5x is as far from 1x as 2x.
+  const bool cut = extent.low <= 0 && extent.least > 0 && extent.high > kLogSpread * extent.least;
+  if (cut) extent.low = extent.least;
   const bool log = extent.low > 0 && (neutral == 1.0 || extent.high > kLogSpread * extent.low);
   const std::string how = symbol + (!log ? "" : symbol.empty() ? "log" : ", log");
   extent.add(neutral);
-  auto [low, high] = extent;
+  double low = extent.low, high = extent.high;
   Object settings{{"subject", base::jsonText(subject)},
                   {"unit", symbol.empty() ? "" : fmt::format(" ({})", symbol)},
                   {"title", base::jsonText(how.empty() ? subject : fmt::format("{} ({})", subject, how))},
@@ -110,6 +115,7 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
     // On a logarithmic axis the air is a factor.
     low /= pad, high *= pad;
     settings["scale"] = "log";
+    if (cut) settings["cut"] = true;
     if (high < kLogSpread * low) {
       settings["ticks"] = Array(roundNumbers(factor * low, factor * high));
       settings["tick_text"] = "format(datum.value, '.3~g')";

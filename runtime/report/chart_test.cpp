@@ -216,6 +216,19 @@ TEST_CASE("an axis says what it is, and a logarithmic one names round numbers") 
   CHECK(axisOf({{"1", 1}, {"2", 2}, {"5", 5}, {"10", 10}}).settings.getString("title") == "f (log)");
 }
 
+TEST_CASE("an interval that reaches zero is cut by the logarithmic axis of values that spread widely") {
+  Extent extent;
+  extent.add(0.01);
+  extent.add(5);
+  extent.add(stats::Interval{0, 20, 0.95});
+  const ValueAxis axis = valueAxis("time", "s", "time", extent);
+  CHECK(axis.settings.getString("title") == "time (s, log)");
+  CHECK(axis.settings.getBoolean("cut") == true);
+  CHECK(*axis.settings.getArray("extent") == llvm::json::Array{0.01, 20.0});
+  extent.add(0);
+  CHECK(valueAxis("time", "s", "time", extent).settings.getString("title") == "time (s)");
+}
+
 TEST_CASE("the scale of a drawing names both ends of a band, apart from no difference") {
   GridCell cell;
   cell.unit = "x";

@@ -18,6 +18,7 @@
 #include "runtime/describe/times.h"
 #include "runtime/judge/meaning.h"
 #include "runtime/report/paint.h"
+#include "runtime/report/reasons.h"
 #include "runtime/report/verdict_text.h"
 #include "runtime/report/wording.h"
 
@@ -107,6 +108,11 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgeme
                describe::onlyTimesOut(judgement, criterion)) {
       const auto& [command, what] = longerLimit(plan, judgement, folder);
       add(0, 0, command, what, "");
+    } else if (!result.next && std::ranges::any_of(result.cells, [&](const judge::CellEstimate& cell) {
+                 return lacksRow(plan, cell.why);
+               })) {
+      add(0, 0, repeatCommand(plan, folder) + " --fresh",
+          "Print the rows that the output lacks, or leave their levels out of the study; then measure again", "");
     } else if (result.next && result.next->helps()) {
       static constexpr const char* kGains[] = {"with an 80 % chance to decide claim {}",
                                                "which give intervals to claim {}"};
@@ -117,7 +123,8 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgeme
                         describe::largerBudget(plan, judgement, seconds)),
           fmt::format("Add {}{}, ", moreBlocksText(next),
                       next.further_look ? " as a further look that keeps the confidence" : ""),
-          fmt::format(fmt::runtime(kGains[size_t(next.reach)]), result.name));
+          fmt::format(fmt::runtime(kGains[size_t(next.reach)]), result.name) +
+              (next.at_estimate ? " (" + atEstimateText(next) + ")" : ""));
     }
   }
   auto cheapest = lines.takeVector();

@@ -174,6 +174,10 @@ void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, 
                         ? chances(*diagnosis.larger->criteria[c].chances) + " " + truthText(plan, criterion, one) + "; "
                         : "",
                     powerText(plan, criterion, diagnosis.larger->criteria[c])));
+  // The shares above take the estimate for the true value, and the next step of a report allows for its error.
+  using Reach = judge::NextStep::Reach;
+  if (one.next && (one.next->reach == Reach::Decides || one.next->reach == Reach::OutOfReach))
+    say("to continue from the stored blocks: " + adviceText(criterion, *one.next, diagnosis.model.stored_sessions));
 }
 
 }  // namespace

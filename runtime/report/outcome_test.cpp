@@ -148,6 +148,10 @@ TEST_CASE("each open criterion has a line of its own, the cheapest first") {
   CHECK(next[0].command.ends_with("-D design.timed.repeat=9"));
   CHECK(next[0].what_for == "Add 2 more blocks (30 s), which give intervals to claim " + second);
   CHECK(next[1].command.ends_with("-D design.timed.repeat=16"));
+  example.judgement.criteria[0].next->at_estimate = 3;
+  CHECK(nextCommands(example.plan, example.judgement, "results")[1].what_for.ends_with(
+      "chance to decide claim fp32_pays (3 are enough if the estimate is the true value)"));
+  example.judgement.criteria[0].next->at_estimate = 0;
   // Two criteria with one command share a line.
   open(1, NextStep{NextStep::Reach::Intervals, 9, 16, 240});
   next = nextCommands(example.plan, example.judgement, "results");

@@ -141,6 +141,11 @@ std::string agreementText(const plan::Plan& plan, const judge::ControlResult& co
 
 std::string twoDigits(double share) { return fmt::format("{:.2g} %", 100 * share); }
 
+bool lacksRow(const plan::Plan& plan, const plan::Why& why) {
+  return why && why->code == Reason::OfPlace && why->point < plan.points.size() &&
+         origin(*why).code == Reason::NotInOutput && isRow(plan, plan.points[why->point]);
+}
+
 Words inWords(const plan::Plan& plan, const plan::Why& why) {
   if (!why) return {};
   const Reason& reason = *why;
@@ -163,9 +168,7 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
   // Some codes say more than their text has room for.
   if (reason.code == Reason::TooFew && !behind.empty()) text += " (" + behind + ")";
   if (reason.code == Reason::RanOutInOnlyBlock) text += kOneBlock;
-  if (reason.code == Reason::OfPlace && reason.point < plan.points.size() &&
-      origin(reason).code == Reason::NotInOutput && isRow(plan, plan.points[reason.point]))
-    text += ": print its row, or leave this level out";
+  if (lacksRow(plan, why)) text += ": print its row, or leave this level out";
   // A value of 0 is mostly a clock that is too coarse, so say how often it was read and what helps.
   if (reason.code == Reason::NotPositive && numbers[0] > 0)
     text += fmt::format(", and {} of {} is {} in {:.0f} of {}: claim a difference, or read it with a finer clock",

@@ -38,6 +38,9 @@ struct Words {
 /// Returns a reason in words; empty without a reason. The point in it is named as the plan names it.
 Words inWords(const plan::Plan& plan, const plan::Why& why);
 
+/// Whether the output of a command has no row of the reason's point, so that only the program or the study can mend it.
+bool lacksRow(const plan::Plan& plan, const plan::Why& why);
+
 /// Follows a verdict on a single block: one trial shows that it can happen.
 inline constexpr std::string_view kOneBlock = " (one trial: it can happen; whether it always does is open)";
 

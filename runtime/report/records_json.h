@@ -102,14 +102,18 @@ inline constexpr base::Word<NextStep::Reach> kReaches[] = {{"decides", NextStep:
                                                            {"not simulated", NextStep::Reach::NotSimulated},
                                                            {"sessions", NextStep::Reach::Sessions}};
 constexpr auto& wordsOf(NextStep::Reach) { return kReaches; }
-/// `towards` is absent if most simulated studies stay open, `sessions` if their number is not known.
+/// `towards` is absent if most simulated studies stay open, `sessions` if their number is not known, `at_estimate` if
+/// it is not smaller than `blocks`.
 inline void describe(base::JsonRecord& io, NextStep& one) {
   auto towards = one.towards == Verdict::Inconclusive ? std::nullopt : std::optional(one.towards);
   auto sessions = one.sessions ? std::optional(one.sessions) : std::nullopt;
-  io.fields(EXPC_NAMED(one, reach, blocks, repetitions, seconds), "towards", towards, "sessions", sessions);
+  auto at_estimate = one.at_estimate ? std::optional(one.at_estimate) : std::nullopt;
+  io.fields(EXPC_NAMED(one, reach, blocks), "at_estimate", at_estimate, EXPC_NAMED(one, repetitions, seconds), "towards",
+            towards, "sessions", sessions);
   if (!io.reads()) return;
   one.towards = towards.value_or(Verdict::Inconclusive);
   one.sessions = sessions.value_or(0);
+  one.at_estimate = at_estimate.value_or(0);
 }
 
 inline constexpr base::Word<bool> kBy[] = {{"ratio", true}, {"difference", false}};
@@ -253,6 +257,7 @@ inline void describe(base::JsonRecord& io, CriterionDiagnosis& one) {
   io.object("kept_open", one, [](base::JsonRecord& inner, CriterionDiagnosis& kept) {
     inner.fields("by_control", kept.untrusted, "by_budget", kept.cut_off);
   });
+  if (io.has("next", one.next.has_value())) io.fields("next", one.next);
 }
 
 inline void describe(base::JsonRecord& io, DesignDiagnosis& one) {

@@ -53,21 +53,27 @@ std::string roughly(double number) {
 }  // namespace
 
 std::string nextStepText(const plan::Criterion& criterion, const judge::CriterionResult& result) {
-  using Reach = judge::NextStep::Reach;
   // A verdict without a next step is final, or rests on so few trials that more would strengthen it.
   if (!result.next && judge::meaningOf(result).stands == judge::Meaning::Stands::Little)
     return fmt::format(
         "final for these trials; {} of each without a failure would exclude failure rates above {:.2g} %",
         kTrialsThatShow, 100 * stats::zeroFailuresBound(kTrialsThatShow));
-  if (!result.next) return "";
-  const judge::NextStep& next = *result.next;
-  const std::string blocks = moreBlocksText(next);
+  return result.next ? adviceText(criterion, *result.next, result.scope.sessions) : "";
+}
+
+std::string atEstimateText(const judge::NextStep& next) {
+  return next.at_estimate ? fmt::format("{} are enough if the estimate is the true value", next.at_estimate) : "";
+}
+
+std::string adviceText(const plan::Criterion& criterion, const judge::NextStep& next, unsigned sessions) {
+  using Reach = judge::NextStep::Reach;
+  const std::string blocks = moreBlocksText(next), fewer = atEstimateText(next);
   switch (next.reach) {
     case Reach::OutOfReach:
       return fmt::format(
-          "Out of reach with this noise: about {} blocks for an 80 % chance. Reduce the noise, {}claim a bound "
+          "Out of reach with this noise: about {} blocks for an 80 % chance{}. Reduce the noise, {}claim a bound "
           "further from the estimate{}.",
-          roughly(next.blocks), criterion.cells.size() > 1 ? "" : "or ",
+          roughly(next.blocks), fewer.empty() ? "" : "; " + fewer, criterion.cells.size() > 1 ? "" : "or ",
           criterion.cells.size() > 1 ? ", or ask about fewer configurations" : "");
     case Reach::Trend:
       return "More blocks do not help while values drift over the run. Remove the trend first (a longer warm-up, fixed "
@@ -86,14 +92,15 @@ std::string nextStepText(const plan::Criterion& criterion, const judge::Criterio
              fmt::format(
                  " decide it, if they go on to differ as these {} do. Each is a restart of the machine; what a "
                  "restart changes can also be found and fixed.",
-                 result.scope.sessions);
+                 sessions);
     case Reach::Intervals:
       return blocks + " would give an interval";
     case Reach::Decides:
-      return fmt::format("about {} have an 80 % chance to decide it{}", blocks,
+      return fmt::format("about {} have an 80 % chance to decide it{}{}", blocks,
                          next.towards == judge::Verdict::Inconclusive
                              ? ""
-                             : fmt::format(", probably as {}", judge::meaningOf(next.towards).word));
+                             : fmt::format(", probably as {}", judge::meaningOf(next.towards).word),
+                         fewer.empty() ? "" : "; " + fewer);
   }
   return "";
 }

@@ -171,6 +171,10 @@ std::string moreBlocksText(const judge::NextStep& next);
 /// Returns what would decide an open criterion: "about 9 more blocks (4 min) have an 80 % chance to decide it, probably
 /// as PASS", or why blocks do not help and what would. For a final verdict, that nothing is left to do.
 std::string nextStepText(const plan::Criterion& criterion, const judge::CriterionResult& result);
+/// The text of a step alone; `sessions` is the number of those that are stored.
+std::string adviceText(const plan::Criterion& criterion, const judge::NextStep& next, unsigned sessions);
+/// "21 are enough if the estimate is the true value", or "".
+std::string atEstimateText(const judge::NextStep& next);
 
 /// Whether a criterion's cells compare points (pairs) or look at single ones (trials), and the noun for these.
 bool comparesPoints(const plan::Criterion& criterion);

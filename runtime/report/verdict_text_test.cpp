@@ -237,6 +237,8 @@ TEST_CASE("what comes next, and what is to be noted") {
   result.next = judge::NextStep{judge::NextStep::Reach::Decides, 9, 16, 240, Verdict::Fail};
   CHECK(said(claim, result, "next") ==
         "about 9 more blocks (4 min) have an 80 % chance to decide it, probably as FAIL");
+  result.next->at_estimate = 3;
+  CHECK(said(claim, result, "next").ends_with("probably as FAIL; 3 are enough if the estimate is the true value"));
   plan::Plan plan;
   plan.factors = {{"gpus", {{"1", 1}, {"2", 2}}, std::nullopt, {}}};
   CHECK(said(claim, result, "note", {}, plan) ==
@@ -256,6 +258,9 @@ TEST_CASE("what comes next, and what is to be noted") {
   CHECK(said(claim, result, "next") ==
         "Out of reach with this noise: about 23000 blocks for an 80 % chance. Reduce the noise, claim a bound further "
         "from the estimate, or ask about fewer configurations.");
+  result.next->at_estimate = 40;
+  CHECK(said(claim, result, "next").find("chance; 40 are enough if the estimate is the true value. Reduce") !=
+        std::string::npos);
 }
 
 TEST_CASE("losses are counted by point, and timeouts are values and no losses") {

@@ -213,12 +213,11 @@ struct Designer {
   /// The bounds of all criteria for one scenario: every cell at `*distance` from its bound; for a null pointer at
   /// its known truth, or at the model's centre if none is known.
   Scenario scenario(const double* distance) const {
-    Scenario scenario;
-    for (size_t c = 0; c < plan.criteria.size(); ++c) {
-      scenario.emplace_back();
+    Scenario scenario = plan.criteria;
+    for (size_t c = 0; c < plan.criteria.size(); ++c)
       for (const auto& [i, cell] : llvm::enumerate(plan.criteria[c].cells)) {
         const plan::Bound& bound = plan::boundOf(plan.criteria[c], cell);
-        scenario.back().push_back(bound);
+        plan::Bound& own = scenario[c].cells[i].bound.emplace(bound);
         if (diagnosis.criteria[c].skipped || plan::isSeen(plan.criteria[c], cell)) continue;
         const bool by_factor = study.by_factor[c][cell.assertion];
         const double wanted = distance
@@ -229,9 +228,8 @@ struct Designer {
         // before.
         const double step = study.steps[c][i], off = wanted - truths[c][i];
         const double to = step > 0 ? truths[c][i] + step * std::nearbyint(off / step) : wanted;
-        scenario.back().back() = moved(bound, by_factor, truths[c][i], to);
+        own = moved(bound, by_factor, truths[c][i], to);
       }
-    }
     return scenario;
   }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/parallel.h"
+#include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/reason.h"
 #include "runtime/simulate/model.h"
@@ -50,6 +51,7 @@ struct CriterionDiagnosis {
   double reach = 0;  // mean half-width of its intervals without timeouts, as a share or in its unit
   /// The reach of each of several assertions; `reach` is then that of the first that varies.
   std::vector<double> reaches = {};
+  std::optional<judge::NextStep> next = {};  // of the stored blocks (forecast.h)
 };
 
 /// The chance with which a design should decide (80 %, the usual power of a study).

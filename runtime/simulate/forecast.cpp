@@ -98,6 +98,7 @@ stats::NestedIntervals intervalsOf(double estimate, double error, const std::vec
 struct Resampled {
   double estimate = 0;
   double error = 0;                // standard error of the estimate from the stored blocks
+  double scatter = 0;              // the same from their noise alone
   std::vector<double> deviations;  // by study: estimate of resampled blocks minus the mean of these
 };
 
@@ -128,7 +129,11 @@ class Forecast {
     }
     // Otherwise the design's end is the first look, and what is searched beyond it is a further one.
     if (!measured_.standing.history.ended && unfinished()) measured_.standing.history.ended = most();
-    return search();
+    std::optional<NextStep> next = search();
+    if (!next) return next;
+    at_estimate_ = true;
+    if (const auto fewer = search(); fewer && fewer->blocks < next->blocks) next->at_estimate = fewer->blocks;
+    return next;
   }
 
  private:
@@ -242,10 +247,10 @@ class Forecast {
     // Each value is moved by the difference of two others (a smoothed bootstrap). This gives the few values the
     // variance of their population, and medians other than those that were seen.
     const double moved = 1 / std::sqrt(2 * double(values.size() - 1));
-    Resampled found{isRatio(cell) ? std::log(*cell.estimate.estimate) : *cell.estimate.estimate, 0, {}};
+    Resampled found{isRatio(cell) ? std::log(*cell.estimate.estimate) : *cell.estimate.estimate, 0, 0, {}};
     stats::NormalStream stream(kSeed);  // one seed for all cells, so that study i draws the same blocks in each
     if (sessionsDiffer(cell)) {
-      found.error = cell.estimate.spreads->mean.error;
+      found.error = found.scatter = cell.estimate.spreads->mean.error;
       for (size_t study = 0; study < kStudies; ++study) found.deviations.push_back(found.error * stream.next());
       return found;
     }
@@ -270,7 +275,7 @@ class Forecast {
       deviation = wider * (deviation - mean);
       squares += deviation * deviation;
     }
-    found.error = std::sqrt(squares / double(kStudies - 1));
+    found.error = found.scatter = std::sqrt(squares / double(kStudies - 1));
     // The cell's own interval allows for few values, looks and sessions, which resampling does not see. If it
     // implies a larger standard error, that one counts. A step of the clock widens an interval too, but does not
     // scatter.
@@ -289,13 +294,14 @@ class Forecast {
   stats::NestedIntervals intervalsAt(size_t i, size_t study, double values) const {
     const MeasuredCell& cell = measured_.cells[i];
     if (!cells_[i]) return cell.intervals;
-    const auto& [estimate, error, deviations] = *cells_[i];
+    const auto& [estimate, widest, scatter, deviations] = *cells_[i];
+    const double error = at_estimate_ ? scatter : widest, scale = widest > 0 ? error / widest : 1;
     const double there = cell.estimate.scope.complete, more = std::max(1.0, values - there);
     // The truth of this study lies one deviation from the stored estimate. Further blocks scatter about that truth
     // with another, independent deviation, which shrinks with the root of their number. The final estimate weighs
     // both by their numbers of values.
-    const double truth = estimate + deviations[study];
-    const double seen = truth + deviations[(study + 1) % kStudies] * std::sqrt(there / more);
+    const double truth = at_estimate_ ? estimate : estimate + deviations[study];
+    const double seen = truth + scale * deviations[(study + 1) % kStudies] * std::sqrt(there / more);
     const double all = (there * estimate + more * seen) / (there + more);
     const double freedoms = sessionsDiffer(cell) ? cell.estimate.spreads->sessions * values / there - 1 : INFINITY;
     stats::NestedIntervals intervals = intervalsOf(all, error * std::sqrt(there / (there + more)), reachesOf(freedoms));
@@ -390,6 +396,7 @@ class Forecast {
   mutable std::map<double, std::vector<double>> reaches_;  // by degrees of freedom
   unsigned sessions_ = 0;                                  // of the open cells whose sessions differ; 0: there is none
   unsigned there_ = 0;                                     // values of the measured cell that has the fewest
+  bool at_estimate_ = false;                               // whether the estimates are the true values
 };
 
 /// The duration of a block in seconds: the typical trial times the places that are still run. Absent if nothing is
@@ -448,6 +455,13 @@ void advise(const plan::Plan& plan, const store::Results& results, describe::Con
     if (const auto seconds = secondsOf(*index, criterion.cells.front().kind))
       result.next->seconds = *seconds * result.next->blocks;
   }
+}
+
+void advise(const plan::Plan& plan, const store::Results& results, Diagnosis& diagnosis) {
+  const describe::Conclusions judgement = judge(plan, results);
+  for (size_t c = 0; c < judgement.criteria.size(); ++c)
+    if (CriterionDiagnosis& one = diagnosis.design.criteria[c]; one.known == "measured")
+      one.next = judgement.criteria[c].next;
 }
 
 describe::Conclusions judge(const plan::Plan& plan, const store::Results& results) {

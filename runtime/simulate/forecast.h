@@ -7,6 +7,7 @@
 #include "runtime/describe/description.h"
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
+#include "runtime/simulate/diagnosis.h"
 #include "runtime/store/records.h"
 
 namespace expc::simulate {
@@ -26,6 +27,10 @@ namespace expc::simulate {
 /// cannot help: a cell has no values, a clock's step keeps it open, or a control leaves the verdict untrusted. If
 /// sessions differ, further sessions are simulated, each with a mean that scatters as theirs do.
 void advise(const plan::Plan& plan, const store::Results& results, describe::Conclusions& judgement);
+
+/// Sets the next step of criteria that are diagnosed at their measured values. A diagnosis takes these for true, and a
+/// next step allows for their error, so both numbers of blocks are given (NextStep::at_estimate).
+void advise(const plan::Plan& plan, const store::Results& results, Diagnosis& diagnosis);
 
 /// The conclusions of describe::conclude, with the next step of each undecided criterion (advise). Reports call this
 /// one.

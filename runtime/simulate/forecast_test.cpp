@@ -163,6 +163,30 @@ TEST_CASE("one cell that fails decides a claim about all, however near the other
   CHECK(all.next->blocks < alone.next->blocks);
 }
 
+TEST_CASE("a diagnosis decides 80 % of studies with the blocks that a next step names for its estimate") {
+  const plan::Plan plan = gains(6, {plan::Relation::Greater, 1, 0, "> 1x"}, plan::Claim::Kind::ForAll, 1);
+  double decided = 0, steps = 0;
+  for (uint64_t seed = 1; steps < 8; ++seed) {
+    stats::NormalStream stream(seed);
+    Records records;
+    for (int64_t block = 1; block <= 6; ++block) pairOf(records, stream, 1, block, 1.02);
+    const auto next = judged(plan, records).next;
+    if (!next || next->reach != Reach::Decides || next->blocks > 400) continue;
+    REQUIRE(next->at_estimate > 0);
+    CHECK(next->at_estimate < next->blocks);
+    plan::Plan larger = plan;
+    larger.design.kinds[0].repeat = larger.design.kinds[0].repeat_most = 6 + next->at_estimate;
+    Diagnosis diagnosis = diagnose(larger, modelOf(plan, records.results, {}), {.studies = 200, .larger = false});
+    const Chances& chances = *diagnosis.design.criteria[0].chances;
+    decided += chances.pass + chances.fail;
+    ++steps;
+    advise(plan, records.results, diagnosis);
+    CHECK(diagnosis.design.criteria[0].next->blocks == next->blocks);
+  }
+  MESSAGE("decided: ", decided / steps);
+  CHECK(decided / steps == doctest::Approx(kPower).epsilon(0.1));
+}
+
 TEST_CASE("too few pairs for an interval take as many as one needs") {
   Records few;
   few.pairs(4, 1.2);

@@ -110,12 +110,7 @@ plan::Why whyNotSimulated(const plan::Plan& plan, const plan::Criterion& criteri
 class Run {
  public:
   Run(const Study& study, const std::vector<Scenario>& scenarios, uint64_t seed)
-      : study_(study),
-        scenarios_(scenarios),
-        criteria_(study.plan.criteria),
-        index_(study.plan),
-        stream_(seed),
-        open_(scenarios.size(), true) {
+      : study_(study), scenarios_(scenarios), index_(study.plan), stream_(seed), open_(scenarios.size(), true) {
     // An index in a run applies the policy of a run: retries, giving up, and looks count as they do in the engine.
     index_.startRun({});
     drawn_.endings.resize(scenarios.size());
@@ -287,10 +282,13 @@ class Run {
     const plan::Plan& plan = study_.plan;
     // Trials that the budget cut off are still wanted, so their verdicts stay open.
     const judge::Evidence evidence = budgetIsSpent() ? judge::gather(index_) : judge::Evidence{index_, {}};
-    // Intervals do not depend on bounds, so they are computed once for all scenarios.
+    // Intervals do not depend on bounds, so they are computed once for all scenarios, each of which asks two questions.
     std::vector<judge::MeasuredCriterion> measured(plan.criteria.size());
-    for (size_t c = 0; c < plan.criteria.size(); ++c)
-      if (!whyNotSimulated(plan, plan.criteria[c])) measured[c] = judge::measureCriterion(evidence, plan.criteria[c]);
+    for (size_t c = 0; c < plan.criteria.size(); ++c) {
+      if (whyNotSimulated(plan, plan.criteria[c])) continue;
+      measured[c] = judge::measureCriterion(evidence, plan.criteria[c]);
+      for (judge::MeasuredCell& cell : measured[c].cells) cell.intervals = cell.intervals.computed(2 * open_.size());
+    }
     const std::vector<std::optional<judge::Distrust>> untrusted = untrustedOf(evidence);
     for (size_t s = 0; s < scenarios_.size(); ++s) {
       if (look && !open_[s]) continue;
@@ -298,8 +296,8 @@ class Run {
       for (size_t c = 0; c < plan.criteria.size(); ++c) {
         results[c].verdict = Verdict::Inconclusive;
         results[c].untrusted = untrusted[c];
-        for (size_t i = 0; i < measured[c].cells.size(); ++i) criteria_[c].cells[i].bound = scenarios_[s][c][i];
-        if (!measured[c].cells.empty()) results[c].verdict = judge::decideCriterion(criteria_[c], measured[c]).verdict;
+        if (!measured[c].cells.empty())
+          results[c].verdict = judge::decideCriterion(scenarios_[s][c], measured[c]).verdict;
         if (isUnfinished(measured[c])) results[c].verdict = Verdict::Inconclusive;
       }
       if (look) open_[s] = !judge::lookDecides(plan, *look, results);
@@ -368,7 +366,6 @@ class Run {
 
   const Study& study_;
   const std::vector<Scenario>& scenarios_;
-  std::vector<plan::Criterion> criteria_;  // with the bounds of the scenario under judgement
   judge::Index index_;
   stats::NormalStream stream_;
   std::vector<bool> open_;                // by scenario: no look of the current kind has ended it

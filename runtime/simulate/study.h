@@ -15,9 +15,9 @@
 
 namespace expc::simulate {
 
-/// The bound of each cell, by criterion and cell of a plan. Moving a bound is the same as moving the truth, since
-/// an interval moves with what it estimates. So one set of draws serves every truth in question.
-using Scenario = std::vector<std::vector<plan::Bound>>;
+/// The criteria of a plan with the bounds of its cells moved. Moving a bound is the same as moving the truth, since an
+/// interval moves with what it estimates. So one set of draws serves every truth in question.
+using Scenario = std::vector<plan::Criterion>;
 
 /// The outcome of one scenario.
 struct Ending {

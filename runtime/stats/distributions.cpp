@@ -20,9 +20,18 @@
 
 namespace expc::stats {
 
-double normalCdf(double z) { return boost::math::cdf(boost::math::normal_distribution<double>(), z); }
+namespace {
 
-double normalQuantile(double p) { return boost::math::quantile(boost::math::normal_distribution<double>(), p); }
+/// Boost computes with long doubles by default, whose functions take several times as long. Doubles give 14 digits.
+using Doubles = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+using Normal = boost::math::normal_distribution<double, Doubles>;
+using Student = boost::math::students_t_distribution<double, Doubles>;
+
+}  // namespace
+
+double normalCdf(double z) { return boost::math::cdf(Normal(), z); }
+
+double normalQuantile(double p) { return boost::math::quantile(Normal(), p); }
 
 /// A quantile takes microseconds, and judges ask for the same few of them for thousands of cells and simulated
 /// studies. So the last results are kept, each in the one place that its arguments have.
@@ -36,8 +45,7 @@ double studentQuantile(double alpha, double freedoms) {
   uint64_t state = std::bit_cast<uint64_t>(level) + 31 * std::bit_cast<uint64_t>(freedoms);
   Known& known = all[base::splitMix(state) % all.size()];
   if (known.level != level || known.freedoms != freedoms)
-    known = {level, freedoms,
-             boost::math::quantile(boost::math::complement(boost::math::students_t(freedoms), level / 2))};
+    known = {level, freedoms, boost::math::quantile(boost::math::complement(Student(freedoms), level / 2))};
   return known.quantile;
 }
 

@@ -177,6 +177,14 @@ TEST_CASE("intervals are nested, and mapping keeps them") {
     const auto image = result.mapped([](double x) { return std::exp(x); }).interval(confidence);
     CHECK(image->low == std::exp(inner->low));
   }
+  for (const size_t questions : {0u, 1000u}) {  // too few to compute any, and enough for all
+    const NestedIntervals computed = result.computed(questions);
+    for (double edge = -2; edge < 2; edge += 0.1) {
+      const auto above = [&](double low, double) { return low >= edge; };
+      CHECK(computed.smallestAlpha(above) == result.smallestAlpha(above));
+    }
+    CHECK(computed.interval(0.95)->high == result.interval(0.95)->high);
+  }
   const NestedIntervals constant = NestedIntervals::exactly(7);
   CHECK(constant.interval(0.9999)->low == 7);
   CHECK(constant.smallestAlpha([](double low, double) { return low >= 7; }) == 0);

@@ -4,10 +4,13 @@
 #include "runtime/stats/nested_intervals.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <ranges>
 #include <utility>
+#include <vector>
 
 namespace expc::stats {
 namespace {
@@ -70,14 +73,17 @@ NestedIntervals NestedIntervals::estimateAlone() const {
   return result;
 }
 
-NestedIntervals NestedIntervals::stretched(std::function<double(double)> factor) const {
+NestedIntervals NestedIntervals::stretched(std::function<double(double)> factor, Scale scale) const {
   NestedIntervals result = *this;
   if (count_ > 0 && estimate_ && std::isfinite(*estimate_))
     result.ends_ = [alpha = alpha_, ends = std::move(result.ends_), centre = *estimate_,
-                    factor = std::move(factor)](size_t k) {
+                    by_ratio = scale == Scale::Logarithmic && *estimate_ > 0, factor = std::move(factor)](size_t k) {
       const auto [low, high] = ends(k);
       const double times = factor(alpha(k));
-      return std::pair(centre - times * (centre - low), centre + times * (high - centre));
+      const auto away = [&](double end) {
+        return by_ratio && end >= 0 ? centre * std::pow(end / centre, times) : centre + times * (end - centre);
+      };
+      return std::pair(away(low), away(high));
     };
   return result;
 }
@@ -90,6 +96,15 @@ NestedIntervals NestedIntervals::mapped(std::function<double(double)> increasing
       const auto [low, high] = ends(k);
       return std::pair(increasing(low), increasing(high));
     };
+  return result;
+}
+
+NestedIntervals NestedIntervals::computed(size_t questions) const {
+  if (count_ == 0 || count_ > questions * std::bit_width(count_)) return *this;
+  std::vector<std::pair<double, double>> all(count_);
+  for (size_t k = 0; k < count_; ++k) all[k] = ends_(k);
+  NestedIntervals result = *this;
+  result.ends_ = [all = std::make_shared<const decltype(all)>(std::move(all))](size_t k) { return (*all)[k]; };
   return result;
 }
 

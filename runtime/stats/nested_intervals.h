@@ -12,6 +12,10 @@
 
 namespace expc::stats {
 
+/// Where distances are measured: Logarithmic of magnitudes, which are never negative, so that a wider interval of a
+/// time does not reach 0. Numbers below 0, and all around an estimate of 0, have linear distances there too.
+enum class Scale { Linear, Logarithmic };
+
 /// An estimate with every two-sided interval that an exact method can give it, widest first: interval k misses with a
 /// probability of at most alpha(k), which grows with k. Asking at which level a bound is satisfied is the same as
 /// inverting a test, so this also yields p-values. Ends may be infinite (timeouts), and the estimate is absent where
@@ -52,12 +56,15 @@ class NestedIntervals {
   /// The estimate without any interval.
   NestedIntervals estimateAlone() const;
 
-  /// These intervals, each `factor(alpha)` times as far from the estimate. The factor is at least 1 and does not grow
-  /// with alpha. Without a finite estimate the intervals stay as they are.
-  NestedIntervals stretched(std::function<double(double alpha)> factor) const;
+  /// These intervals, each `factor(alpha)` times as far from the estimate on a scale. The factor is at least 1 and does
+  /// not grow with alpha. Without a finite estimate the intervals stay as they are.
+  NestedIntervals stretched(std::function<double(double alpha)> factor, Scale scale = Scale::Linear) const;
 
   /// These intervals after a transformation by an increasing function, such as exp.
   NestedIntervals mapped(std::function<double(double)> increasing) const;
+
+  /// These intervals, each computed now, if that is less work than `questions` calls of smallestAlpha.
+  NestedIntervals computed(size_t questions) const;
 
  private:
   std::optional<double> estimate_;

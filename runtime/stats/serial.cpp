@@ -86,20 +86,22 @@ double inflationOf(double correlation, std::span<const int64_t> sessions) {
   return sum / double(sessions.size());
 }
 
-NestedIntervals widened(const NestedIntervals& intervals, double correlation, std::span<const int64_t> sessions) {
+NestedIntervals widened(const NestedIntervals& intervals, double correlation, std::span<const int64_t> sessions,
+                        Scale scale) {
   constexpr double kLeastWorth = 1.3, kLeastFreedoms = 4, kLeastLevel = 1e-12;
   const double n = double(sessions.size()), inflation = inflationOf(correlation, sessions);
   // `worth` is the effective sample size: the number of independent values whose mean is as certain.
   if (inflation <= 1 || n < 2) return intervals;
   const double worth = std::max(kLeastWorth, n / inflation);
   const double freedoms = std::min(n - 1, std::max(worth - 1, kLeastFreedoms));
-  return intervals.stretched([=](double alpha) {
+  const auto factor = [=](double alpha) {
     // Correlated values scatter too little by (n - inflation) / (n - 1), and their mean varies `inflation` times as
     // much. Both together multiply the squared standard error by (n - 1) / (worth - 1).
     const double level = std::clamp(alpha, kLeastLevel, 0.999);
     const double reach = studentQuantile(level, freedoms) / studentQuantile(level, n - 1);
     return std::max(1.0, std::sqrt((n - 1) / (worth - 1)) * reach);
-  });
+  };
+  return intervals.stretched(factor, scale);
 }
 
 double trendOf(std::span<const double> values, std::span<const int64_t> sessions) {

@@ -44,7 +44,8 @@ double inflationOf(double correlation, std::span<const int64_t> sessions);
 
 /// Widens intervals of correlated values: by the inflation, by the amount that the scatter of correlated values is too
 /// small, and by Student's t for the number of independent values that carry as much information.
-NestedIntervals widened(const NestedIntervals& intervals, double correlation, std::span<const int64_t> sessions);
+NestedIntervals widened(const NestedIntervals& intervals, double correlation, std::span<const int64_t> sessions,
+                        Scale scale = Scale::Linear);
 
 /// Kendall's tau of values with time within their sessions, if they keep rising or falling (|tau| of at least 0.5
 /// and p <= 0.01). Such values have no level that could be claimed. Otherwise 0.

@@ -54,7 +54,54 @@ Simulated simulate(unsigned n, double carry, Pairing pairing) {
   return {double(judged) / kStudies, double(covered) / judged, *orderStatistics(widths).estimate()};
 }
 
+/// Simulated studies of noisy times, whose logarithms are correlated: how often the intervals that are widened on a
+/// scale hold the true median, lie above and below it, and reach 0; and the mean distance of their upper ends, as a
+/// logarithm. All in per cent but the last.
+struct Noisy {
+  double covered = 0, above = 0, below = 0, zero = 0, upper = 0;
+};
+Noisy noisy(Scale scale, double noise, unsigned n, double carry) {
+  constexpr unsigned kStudies = 1000;
+  NormalStream stream(n);
+  const std::vector<int64_t> sessions(n, 1);
+  Noisy sum;
+  double judged = 0;
+  for (unsigned i = 0; i < kStudies; ++i) {
+    std::vector<double> values = correlated(n, carry, stream);
+    for (double& value : values) value = std::exp(noise * value);
+    const double correlation = atMost(values);
+    if (correlation > 0 && trendOf(values, sessions) != 0) continue;
+    const NestedIntervals plain = orderStatistics(values);
+    const Interval interval = *widened(plain, correlation, sessions, scale).interval(0.95);
+    ++judged;
+    sum.covered += 100 * (interval.low <= 1 && 1 <= interval.high);
+    sum.above += 100 * (interval.low > 1);
+    sum.below += 100 * (interval.high < 1);
+    sum.zero += 100 * (interval.low <= 0);
+    sum.upper += std::log(interval.high / *plain.estimate());
+  }
+  for (double* one : {&sum.covered, &sum.above, &sum.below, &sum.zero, &sum.upper}) *one /= judged;
+  return sum;
+}
+
 }  // namespace
+
+TEST_CASE("widened on logarithms, intervals of noisy times do not reach 0 and cover as often, alike on both sides") {
+  for (const double noise : {0.05, 0.3, 0.6})
+    for (const unsigned n : {6u, 10u, 20u})
+      for (const double carry : {0.0, 0.5, 0.8}) {
+        const Noisy linear = noisy(Scale::Linear, noise, n, carry), log = noisy(Scale::Logarithmic, noise, n, carry);
+        CAPTURE(noise);
+        CAPTURE(n);
+        CAPTURE(carry);
+        MESSAGE(noise, " ", n, " ", carry, ": covered ", linear.covered, " ", log.covered, ", above ", linear.above,
+                " ", log.above, ", below ", linear.below, " ", log.below, ", zero ", linear.zero, ", upper ",
+                linear.upper, " ", log.upper);
+        CHECK(log.zero == 0);
+        CHECK(log.covered >= linear.covered - 1);
+        CHECK(std::abs(log.above - log.below) <= std::abs(linear.above - linear.below) + 1.5);
+      }
+}
 
 TEST_CASE("bounds of correlations and what they make of intervals are those of NumPy (estimator_figures.py)") {
   constexpr double kClose = 1e-9;
@@ -167,6 +214,25 @@ TEST_CASE("widened intervals are nested, and no level is more than as many indep
     CHECK(now <= alpha);
     alpha = now;
   }
+  // Magnitudes are widened as their logarithms are, so that no interval reaches 0.
+  std::vector<double> magnitudes(19);
+  for (size_t i = 0; i < magnitudes.size(); ++i) magnitudes[i] = std::exp(values[i]);
+  const std::span<const double> logarithms(values.data(), 19);
+  const std::span<const int64_t> sessions(one.data(), 19);
+  for (const double confidence : {0.5, 0.95, 0.99}) {
+    const Interval interval =
+        *widened(orderStatistics(magnitudes), 0.7, sessions, Scale::Logarithmic).interval(confidence);
+    const Interval of_logarithms = *widened(orderStatistics(logarithms), 0.7, sessions).interval(confidence);
+    // Between two ranks both interpolate, each on its scale.
+    CHECK(std::log(interval.low) == doctest::Approx(of_logarithms.low).epsilon(0.1));
+    CHECK(interval.low > 0);
+    CHECK(std::log(interval.high) == doctest::Approx(of_logarithms.high).epsilon(0.1));
+  }
+  magnitudes[0] = 0;
+  magnitudes[18] = INFINITY;
+  const NestedIntervals ends = widened(orderStatistics(magnitudes), 0.7, sessions, Scale::Logarithmic);
+  CHECK(ends.interval(0.999996)->low == 0);
+  CHECK(ends.interval(0.999996)->high == INFINITY);
   const std::vector<double> few{1, 2, 3, 4, 5};
   CHECK_FALSE(widened(orderStatistics(few), 0.5, std::vector<int64_t>(5, 1)).interval(0.95));
 }

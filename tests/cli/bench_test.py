@@ -56,8 +56,12 @@ class Bench(Commands):
         self.assertIn("compare others_take = ratio(wall) over workload against sleep_0_01", study)
         self.assertNotIn("shell", study)
         # The other way round the answer is no.
-        self.bench("sleep 0.5", "sleep 0.01", code=3)
+        self.assertNotIn("already stored", done.stderr)
+        done = self.bench("sleep 0.5", "sleep 0.01", code=3)
         self.assertTrue((self.folder / "bench_2.exp").exists())
+        self.assertNotIn("already stored", done.stderr)  # all trials are, and the run says so
+        done = self.bench("-r", "6", "sleep 0.01", "sleep 0.02", code=(0, 3, 4))
+        self.assertIn("10 runs that were already stored count too; --results DIR keeps runs apart", done.stderr)
 
     def test_long_commands_are_named_by_what_differs(self):
         common = "sh -c true a_word_that_is_quite_long_and_says_nothing --chunk "
@@ -83,7 +87,7 @@ class Bench(Commands):
         self.bench(*line)
         self.assertIn("continuing bench.exp", self.bench(*line).stderr)
         self.assertEqual([len(values) for values in self.values()], [7, 7])
-        self.bench(*line, "--fresh")
+        self.assertIn("14 runs that were already stored count too", self.bench(*line, "--fresh").stderr)
         grown = self.read().replace("repeat 7", "repeat 8")
         self.write("bench.exp", grown)
         self.assertIn("wrote bench_2.exp", self.bench(*line).stderr)

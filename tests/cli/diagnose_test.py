@@ -58,6 +58,20 @@ study s {
         self.assertIn("cannot pass, because that would need an impossible value", text)
         self.assertNotRegex(text, r"10\d\.\d %")
 
+    def test_few_blocks_have_two_numbers_of_further_ones(self):
+        noisy = STUDY.replace("gauss(1, 0.02)", "lognormvariate(0, 0.3)").replace("repeat 10", "repeat 6").replace("1.2x", "1.5x")
+        self.write("s.exp", noisy)
+        self.expc("run", "s.exp", "--heat-up", "0", "--devices", "cpu:1", code=4)
+        step = self.document("report", "s.exp", code=4)["criteria"][0]["next"]
+        self.assertLess(step["at_estimate"], step["blocks"])
+        _, pays = self.criterion("--studies", "200")
+        self.assertEqual(pays["next"], step)
+        numbers = rf"{step['blocks']} more blocks .*{step['at_estimate']} are enough if the estimate is the true value"
+        for command in (("diagnose", "--studies", "200"), ("report",)):
+            self.assertRegex(" ".join(self.expc(command[0], "s.exp", *command[1:], code=None).stdout.split()), numbers)
+        _, larger = self.criterion("--studies", "400", "-D", f"design.timed.repeat={6 + step['at_estimate']}")
+        self.assertAlmostEqual(larger["chances"]["pass"] + larger["chances"]["fail"], 0.8, delta=0.2)
+
     def test_a_stated_effect_and_noise(self):
         said, pays = self.criterion("--noise", "2%", "--effect", "pays=1.3x", "--studies", "400")
         self.assertEqual(said["noise"][0]["from"], "stated")

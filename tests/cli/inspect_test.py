@@ -92,6 +92,9 @@ class Inspect(Command):
                 # Timed trials read none of these.
                 self.write("s.exp", STUDY.replace("max_length = 64tok", "max_length = 64tok, " + argument))
                 self.assertNotIn("Cannot run yet", self.expc("plan", "s.exp", "--devices", "cpu:1").stdout)
+        # The rows are as they should be, and the parameter that names the column is not; trials of every kind read it.
+        self.write("s.exp", STUDY.replace("max_length = 64tok", 'max_length = 64tok, validation = column("splt")'))
+        self.assertIn("error: validation: rows.jsonl: row 1: unknown column 'splt'", said(self.expc("run", "s.exp", "--devices", "cpu:1", code=1).stderr))
         self.write("s.exp", STUDY.replace("max_length = 64tok", 'max_length = 64tok, questions = file("exam.jsonl")'))
         (of,) = self.inspect("s.exp", code=1)
         self.assertEqual((of["questions"]["rows"], self.found(of["problems"])[0]), (2, ("error", "exam.jsonl", [1])))

@@ -118,6 +118,7 @@ if __name__ == "__main__":
         self.assertEqual(done.stdout, "trained\n")
         for said in ("memory of simulated GPUs", "nothing was computed", "1.00 MiB", "3 (2.93 KiB)", "train.py:16"):
             self.assertIn(said, done.stderr)
+        self.assertNotIn("workspace", done.stderr)  # which torch's tensors have
 
     def test_json_has_all_and_the_command_writes_aside(self):
         done = self.null("1", "--format", "json", "--", *self.program(TRAINS))

@@ -59,6 +59,7 @@ class Faults(Programs):
     def test_a_card_that_two_ranks_use_is_named(self):
         said = self.null("2x4GiB", *RANKS, HERE / "programs/wrong_card.py")
         self.assertIn("card 0: rank 0 and rank 1 all keep memory on it", said)
+        self.assertIn("tensors include workspace of cuBLAS: 32 MiB a thread", said)
         self.assertNotIn("card 1: rank", said)
 
     def test_memory_that_grows_with_every_step_is_told(self):

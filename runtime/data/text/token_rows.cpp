@@ -294,7 +294,13 @@ llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options, std::
   if (options.data.kind == Template::Chat && !options.model_folder.empty())
     if (auto error = checkChatTemplate(options.model_folder, rows.notes_)) return error;
   auto dataset = readDataset(options.data);
-  if (!dataset) return failure("{}: {}", options.parameter, llvm::toString(dataset.takeError()));
+  if (!dataset) {
+    // Rows that can be read without the column are not at fault.
+    DatasetOptions whole = options.data;
+    whole.part_column.clear();
+    const bool readable = !options.data.part_column.empty() && llvm::expectedToOptional(readDataset(whole));
+    return failure("{}: {}", readable ? "validation" : options.parameter, llvm::toString(dataset.takeError()));
+  }
   rows.take(std::move(*dataset));
   return rows;
 }

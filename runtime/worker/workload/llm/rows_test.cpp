@@ -238,7 +238,10 @@ TEST_CASE("a column says which rows are evaluated and which are left out, in eve
   parameters.data.path = written({part(R"("test")")});
   CHECK(refusal(parameters).find("says test for all 1 rows") != std::string::npos);
   parameters.data.path = written({row("no part")});
+  CHECK(refusal(parameters).starts_with("validation: "));
   CHECK(refusal(parameters).find("unknown column 'split'") != std::string::npos);
+  parameters.data.path = written({R"({"split": "train"})"});
+  CHECK(refusal(parameters).starts_with("data: "));
 }
 
 TEST_CASE("pairs whose answers do not differ are left out and counted, by every rank alike") {
