@@ -8,10 +8,10 @@ run: setup
 	@tools/build $(BUILD) programs
 	@$(BUILD)/bin/expc run experiments/precision.exp --preset quick --results results --verdicts-ok
 
-# What only running tests takes is installed while they are built.
-test:
-	@tools/setup --cuda --dali
-	@tools/setup --tests & tools/build $(BUILD) all; built=$$?; wait $$! && exit $$built
+# What building the CUDA worker takes, and what only running tests takes, is installed while the rest is built.
+test: setup
+	@tools/setup --cuda --dali --tests & tools/build $(BUILD) all; built=$$?; wait $$! && exit $$built
+	@tools/build $(BUILD) all
 	@tools/test $(BUILD)
 
 build: setup

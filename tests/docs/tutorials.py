@@ -88,6 +88,8 @@ def follow(page, options):
                 if done.returncode in (1, 2, 5, 126, 127, 130):
                     return f"{page.name}:{line}: exit code {done.returncode}\n{body}{said}"
             elif name:
+                if name == "site" and "EXPC_DEVICE_LOCKS" in os.environ:
+                    body += "export = EXPC_DEVICE_LOCKS\n"  # a job has no other variable of the tests
                 (pathlib.Path(folder) / name).write_text(body, encoding="utf-8")
                 if body.startswith("#!"):
                     (pathlib.Path(folder) / name).chmod(0o755)

@@ -2,10 +2,12 @@
 """tools/setup chooses what it installs by NVIDIA's driver, and says in its first line why it does not.
 
 It is asked what it would install (--dry-run), in a folder where nothing is installed, with an nvidia-smi that answers as is wanted.
+It also runs with an apt-get and a pip that do nothing but meet.
 usage: setup.py [NULL_NVIDIA_SMI]      with the null GPU's nvidia-smi, the set-up of a machine with GPUs is acted out over it
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -82,6 +84,49 @@ class SetUp(unittest.TestCase):
         if not NULL_SMI:
             self.skipTest("built without the null GPU")
         self.assertBrings(self.would(path=f"{os.path.dirname(NULL_SMI)}:{os.environ['PATH']}"), True)
+
+
+# Each waits for the other one: a set-up that does one after the other ends with a failure.
+MET = "i=0; until grep -q {other} log; do sleep 0.02; i=$((i + 1)); test $i -lt 1500 || exit 1; done"
+PACKAGES = f"""#!/bin/sh
+case "$*" in *update*|*"ca-certificates python3-venv") exit 0;; esac
+echo packages >>log
+{MET.format(other="torch")}
+"""
+WHEELS = f"""#!/bin/sh
+case "$*" in *torch==*) ;; *) exit 0;; esac
+echo torch >>log
+{MET.format(other="packages")}
+"""
+
+
+@unittest.skipUnless(re.search("^ID=debian$", pathlib.Path("/etc/os-release").read_text(), re.M), "packages are not installed by themselves here")
+class Beside(unittest.TestCase):
+    """LibTorch is fetched while the distribution's packages are installed."""
+
+    def ended(self, packages=PACKAGES, wheels=WHEELS):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        shutil.copytree(ROOT / "tools", folder / "tools")
+        (folder / "tools/cuda_wheels").write_text("")
+        for path, text in {"bin/apt-get": packages, "bin/dpkg-query": "#!/bin/sh\n", "bin/sudo": '#!/bin/sh\nexec "$@"\n', ".deps/python/bin/pip": wheels}.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text)
+            (folder / path).chmod(0o755)
+        return subprocess.run(["bash", folder / "tools/setup"], capture_output=True, text=True, timeout=200,
+                              env={"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder)})
+
+    def test_both_are_under_way_at_once(self):
+        done = self.ended()
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_one_that_fails_fails_the_set_up(self):
+        fails = lambda script: script + "exit 1\n"  # noqa: E731
+        done = self.ended(wheels=fails(WHEELS))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("pip could not install", done.stderr)
+        done = self.ended(packages=fails(PACKAGES))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("apt-get install failed", done.stderr)
 
 
 if __name__ == "__main__":

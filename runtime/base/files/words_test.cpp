@@ -89,7 +89,7 @@ TEST_CASE("any bytes have an error line") {
   std::string text;
   for (unsigned i = 0; i < 50'000; ++i) {
     text += static_cast<char>(i * 2654435761u >> 13);
-    if (i % 97 == 0) (void)errorLine(text.substr(text.size() / 2));
+    if (i % 97 == 0) (void)errorLine(text.substr(text.size() < 2'000 ? 0 : text.size() - 2'000));
   }
   CHECK(errorLine(std::string(1 << 16, ':')).empty());
   CHECK(errorLine(std::string(1 << 16, 'a')).size() == 203);
