@@ -223,7 +223,7 @@ llvm::Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::ve
     return Tokenizer::bytes();
   };
   auto tokenizer = opened();
-  if (!tokenizer) return failure("tokenizer: {}", llvm::toString(tokenizer.takeError()));
+  if (!tokenizer) return failure("tokenizer: {}", tokenizer.takeError());
   // A token beyond the embedding would read outside of it, on a GPU without an error that names the cause.
   if (options.vocabulary > 0 && tokenizer->rows() > options.vocabulary)
     return failure(
@@ -294,7 +294,7 @@ llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options, std::
   if (options.data.kind == Template::Chat && !options.model_folder.empty())
     if (auto error = checkChatTemplate(options.model_folder, rows.notes_)) return error;
   auto dataset = readDataset(options.data);
-  if (!dataset) return failure("{}: {}", options.parameter, llvm::toString(dataset.takeError()));
+  if (!dataset) return failure("{}: {}", options.parameter, dataset.takeError());
   rows.take(std::move(*dataset));
   return rows;
 }
@@ -308,7 +308,7 @@ bool TokenRows::pairs() const {
 llvm::Expected<Sample> TokenRows::sample(const Conversation& conversation, int64_t number) const {
   auto made = makeSample(*tokenizer_, conversation, static_cast<size_t>(max_length_));
   if (made) return made;
-  return failure("{}: {}: row {}: {}", parameter_, origin_, number + 1, llvm::toString(made.takeError()));
+  return failure("{}: {}: row {}: {}", parameter_, origin_, number + 1, made.takeError());
 }
 
 llvm::Expected<TokenRow> TokenRows::row(int64_t number) const {
