@@ -108,6 +108,14 @@ ncclResult_t answered(Body body) {
     return answered([&] { return __VA_ARGS__; }); \
   }
 
+/// Defines a collective: its name, its kind, its reduction and root, and the parameters, each with a comma behind it,
+/// that only some have.
+#define NULLGPU_COLLECTIVE(name, kind, reduction, root, ...)                                                       \
+  NULLGPU_ANSWER(name,                                                                                             \
+                 (const void* send, void* receive, size_t count, ncclDataType_t type, __VA_ARGS__ ncclComm_t comm, \
+                  cudaStream_t stream),                                                                            \
+                 call(comm, stream, {describe(kind, count, type, reduction, root), send, receive}, reduction))
+
 void give(int* place, unsigned value) { *place = static_cast<int>(value); }
 
 /// The communicator of a handle; throws Failure for null.
@@ -267,30 +275,12 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataTyp
 }
 
 NULLGPU_ANSWER(ncclRedOpDestroy, (ncclRedOp_t op, ncclComm_t comm), the(comm).forget(op))
-NULLGPU_ANSWER(ncclAllReduce,
-               (const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
-                cudaStream_t stream),
-               call(comm, stream, {describe(Kind::AllReduce, count, type, op), send, receive}, op))
-NULLGPU_ANSWER(ncclReduce,
-               (const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
-                ncclComm_t comm, cudaStream_t stream),
-               call(comm, stream, {describe(Kind::Reduce, count, type, op, root), send, receive}, op))
-NULLGPU_ANSWER(ncclReduceScatter,
-               (const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
-                cudaStream_t stream),
-               call(comm, stream, {describe(Kind::ReduceScatter, count, type, op), send, receive}, op))
-NULLGPU_ANSWER(ncclAllGather,
-               (const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
-                cudaStream_t stream),
-               call(comm, stream, {describe(Kind::AllGather, count, type), send, receive}))
-NULLGPU_ANSWER(ncclAlltoAll,
-               (const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
-                cudaStream_t stream),
-               call(comm, stream, {describe(Kind::AllToAll, count, type), send, receive}))
-NULLGPU_ANSWER(ncclBroadcast,
-               (const void* send, void* receive, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-                cudaStream_t stream),
-               call(comm, stream, {describe(Kind::Broadcast, count, type, ncclSum, root), send, receive}))
+NULLGPU_COLLECTIVE(ncclAllReduce, Kind::AllReduce, op, 0, ncclRedOp_t op, )
+NULLGPU_COLLECTIVE(ncclReduce, Kind::Reduce, op, root, ncclRedOp_t op, int root, )
+NULLGPU_COLLECTIVE(ncclReduceScatter, Kind::ReduceScatter, op, 0, ncclRedOp_t op, )
+NULLGPU_COLLECTIVE(ncclAllGather, Kind::AllGather, ncclSum, 0, )
+NULLGPU_COLLECTIVE(ncclAlltoAll, Kind::AllToAll, ncclSum, 0, )
+NULLGPU_COLLECTIVE(ncclBroadcast, Kind::Broadcast, ncclSum, root, int root, )
 
 ncclResult_t ncclBcast(void* values, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
                        cudaStream_t stream) {

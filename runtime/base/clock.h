@@ -2,6 +2,7 @@
 
 // Reads the system's clocks in seconds.
 
+#include <chrono>
 #include <ctime>
 
 namespace expc::base {
@@ -16,6 +17,11 @@ inline double secondsOn(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);
   return secondsOf(time);
+}
+
+/// Seconds from a moment until now.
+inline double secondsSince(std::chrono::steady_clock::time_point moment) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - moment).count();
 }
 
 /// Seconds since the machine was started, including those that it slept (CLOCK_BOOTTIME). Nobody can set this

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -132,5 +133,19 @@ std::string hostName() {
 }
 
 std::string bootId() { return readText("/proc/sys/kernel/random/boot_id").value_or(""); }
+
+const std::string& pidMark() {
+  static const std::string mark = [] {
+    struct stat space{};
+    ::stat("/proc/self/ns/pid", &space);
+    return fmt::format("{}-{}-", bootId().substr(0, 8), space.st_ino);
+  }();
+  return mark;
+}
+
+void forgetPeak(pid_t pid) {
+  const Descriptor file(::open(fmt::format("/proc/{}/clear_refs", pid).c_str(), O_WRONLY | O_CLOEXEC));
+  [[maybe_unused]] const ssize_t ignored = file < 0 ? 0 : ::write(file, "5", 1);  // as proc(5) says
+}
 
 }  // namespace expc::base

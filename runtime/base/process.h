@@ -76,5 +76,10 @@ std::string hostName();
 
 /// The kernel's identifier of this boot; "" if unknown.
 std::string bootId();
+/// This boot and this PID namespace, such as "1b4e28ba-4026531836-". Only within them does a pid name one process.
+const std::string& pidMark();
+
+/// Makes the present size of a process its peak, if the kernel lets us.
+void forgetPeak(pid_t pid);
 
 }  // namespace expc::base

@@ -77,6 +77,14 @@ std::string joined(const std::vector<std::string>& texts, std::string_view separ
   return fmt::format("{}", fmt::join(texts, separator));
 }
 
+std::string firstOf(std::vector<std::string> texts, size_t most) {
+  if (texts.size() > most) {
+    texts.resize(most);
+    texts.emplace_back("…");
+  }
+  return joined(texts);
+}
+
 std::string listed(std::vector<std::string> texts) {
   if (texts.size() < 2) return joined(texts);
   const std::string last = std::move(texts.back());

@@ -33,6 +33,8 @@ std::string shellWord(std::string_view word);
 
 /// The texts, with the separator between them.
 std::string joined(const std::vector<std::string>& texts, std::string_view separator = ", ");
+/// The first `most` of the texts, with "…" in place of the others.
+std::string firstOf(std::vector<std::string> texts, size_t most);
 /// The texts as a sentence lists them: "a", "a and b", "a, b and c".
 std::string listed(std::vector<std::string> texts);
 

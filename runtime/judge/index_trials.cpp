@@ -278,7 +278,6 @@ double Index::leastLimit(plan::TrialKind kind, unsigned number) const {
 void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
   State& own = state(kind);
   PlaceOutcomes& place = own.places[number];
-  own.timed_out = own.timed_out || trial.status == TrialStatus::Timeout;
   // Limits matter to timeouts alone.
   const double least = own.timeouts > 0 ? leastLimit(kind, number) : 0;
   noteGiven(place, trial);

@@ -195,9 +195,9 @@ std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view list, std::stri
       if (entry.starts_with("MIG-"))
         note = fmt::format(
             "CUDA_VISIBLE_DEVICES names a part of a GPU with '{}': it is not used, because expc measures on whole GPUs",
-            entry.str());
+            entry);
       else if (entry != "-1" && entry != "NoDevFiles")
-        note = fmt::format("CUDA_VISIBLE_DEVICES names no GPU with '{}'", entry.str());
+        note = fmt::format("CUDA_VISIBLE_DEVICES names no GPU with '{}'", entry);
       break;
     }
     kept.push_back(*found);

@@ -59,16 +59,16 @@ std::vector<AlikeSets::Set> candidates(unsigned wanted, unsigned count) {
     }
     return all;
   }
-  std::iota(set.begin(), set.end(), 0);
-  while (true) {
+  // The permutations of which numbers are taken, from the largest on, are the sets in their order.
+  std::vector<bool> taken(count);
+  std::fill_n(taken.begin(), wanted, true);
+  do {
+    set.clear();
+    for (unsigned i = 0; i < count; ++i)
+      if (taken[i]) set.push_back(i);
     all.push_back(set);
-    // The next combination: raise the last number that is not at its maximum, then restart those behind it.
-    unsigned at = wanted;
-    while (at > 0 && set[at - 1] == count - wanted + at - 1) --at;
-    if (at == 0) return all;
-    ++set[at - 1];
-    for (unsigned i = at; i < wanted; ++i) set[i] = set[i - 1] + 1;
-  }
+  } while (std::prev_permutation(taken.begin(), taken.end()));
+  return all;
 }
 
 /// Greedy order: each next set is the one whose numbers were used least so far. Ends after kMostSets.

@@ -20,6 +20,7 @@
 #include <map>
 #include <thread>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/control_group.h"
 #include "runtime/base/entry.h"
 #include "runtime/base/format.h"
@@ -142,7 +143,7 @@ void others(const machine::Machine& machine, const std::string& root, Findings& 
   std::this_thread::sleep_for(std::chrono::duration<double>(kWatch));
   const auto after = readBusy(root);
   const MemoryCounts memory = counters.read();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const double seconds = base::secondsSince(began);
   // Cores that appeared or vanished in between are left out.
   double busy = 0;
   for (const auto& [core, seconds] : after)

@@ -17,7 +17,7 @@ HEADERS = {
     "algorithm": """adjacent_find all_of any_of binary_search clamp copy copy_if copy_n count count_if equal equal_range fill fill_n find find_end
         find_first_of find_if find_if_not for_each generate generate_n includes inplace_merge is_permutation is_sorted iter_swap lexicographical_compare
         lower_bound make_heap max max_element merge min min_element minmax minmax_element mismatch move next_permutation none_of nth_element
-        partial_sort partition partition_point pop_heap push_heap remove remove_copy_if remove_if replace replace_if reverse rotate sample search
+        partial_sort partition partition_point pop_heap prev_permutation push_heap remove remove_copy_if remove_if replace replace_if reverse rotate sample search
         set_difference set_intersection set_union shuffle sort sort_heap stable_partition stable_sort swap_ranges transform unique upper_bound""",
     "array": "array",
     "atomic": """atomic atomic_flag atomic_ref atomic_signal_fence atomic_thread_fence memory_order memory_order_acq_rel memory_order_acquire memory_order_relaxed

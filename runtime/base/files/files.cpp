@@ -59,17 +59,6 @@ llvm::Error pour(const std::string& temporary, const std::string& path) {
 
 constexpr std::string_view kTemporary = ".expc-", kTemporaryEnd = ".tmp";
 
-/// The beginning of names of temporary files that were made in this boot and this namespace of processes. The pid
-/// and start time of the maker follow; only within one boot and namespace do these identify a process.
-const std::string& marked() {
-  static const std::string mark = [] {
-    struct stat space{};
-    ::stat("/proc/self/ns/pid", &space);
-    return fmt::format("{}{}-{}-", kTemporary, base::bootId().substr(0, 8), space.st_ino);
-  }();
-  return mark;
-}
-
 /// Removes temporary files and folders that killed processes left in a folder. Done once per folder, since many
 /// files may be written into one. Files of another boot, machine or container stay: their makers may be alive.
 void removeLeft(const fs::path& folder) {
@@ -84,8 +73,8 @@ void removeLeft(const fs::path& folder) {
     llvm::StringRef rest = name;
     int64_t pid = 0;
     uint64_t started = 0;
-    const bool ours = isTemporary(name) && rest.consume_front(marked()) && !rest.consumeInteger(10, pid) &&
-                      rest.consume_front("-") && !rest.consumeInteger(10, started);
+    const bool ours = isTemporary(name) && rest.consume_front(kTemporary) && rest.consume_front(base::pidMark()) &&
+                      !rest.consumeInteger(10, pid) && rest.consume_front("-") && !rest.consumeInteger(10, started);
     if (!ours) continue;
     const base::Process process = base::processOf(pid);
     if (!process.runs() || process.started != started) removeTree(at->path().string());
@@ -145,8 +134,8 @@ std::string temporaryBeside(const std::string& path) {
   std::string name;
   // The name must not contain that of the target, which may be as long as a name can be.
   do
-    name = (folder / fmt::format("{}{}-{}-{}{}", marked(), ::getpid(), base::processOf(::getpid()).started, count++,
-                                 kTemporaryEnd))
+    name = (folder / fmt::format("{}{}{}-{}-{}{}", kTemporary, base::pidMark(), ::getpid(),
+                                 base::processOf(::getpid()).started, count++, kTemporaryEnd))
                .string();
   while (isThere(name));
   return name;
@@ -354,7 +343,7 @@ std::string_view formOf(llvm::StringRef bytes) {
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> mapText(const std::string& path, uint64_t most,
                                                             llvm::StringRef way_out) {
   auto buffer = map(path, most);
-  if (!buffer) return base::failure("{}; {}", llvm::toString(buffer.takeError()), way_out.str());
+  if (!buffer) return base::failure("{}; {}", buffer.takeError(), way_out);
   if (const auto form = formOf((*buffer)->getBuffer()); !form.empty()) return base::failure("{}: it is {}", path, form);
   return buffer;
 }

@@ -124,7 +124,7 @@ llvm::Expected<std::vector<std::string>> filesMatching(const std::string& root, 
   for (Part& part : parts) {
     if (part.name == "**") continue;
     auto glob = llvm::GlobPattern::create(part.name);
-    if (!glob) return base::failure("the pattern '{}': {}", pattern, llvm::toString(glob.takeError()));
+    if (!glob) return base::failure("the pattern '{}': {}", pattern, glob.takeError());
     part.glob = std::move(*glob);
   }
   if (parts.empty()) return base::failure("an empty pattern names no file");

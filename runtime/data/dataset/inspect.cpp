@@ -26,13 +26,6 @@ using base::failure;
 namespace fs = std::filesystem;
 using Kind = data::Source::Kind;
 
-/// The set of an image numbered through both sets; `index` becomes its number in that set.
-const data::Images& setOf(const data::ImageSets& sets, int64_t& index) {
-  if (index < sets.train->count()) return *sets.train;
-  index -= sets.train->count();
-  return *sets.test;
-}
-
 /// Counts images by class. Both sets have the same classes.
 void countClasses(const data::ImageSets& sets, Info& info) {
   for (int64_t label = 0; label < sets.train->classes(); ++label)
@@ -55,7 +48,8 @@ void addShape(Info& info, const data::Shape& shape) {
 llvm::Error addHeaders(Info& info, const data::ImageSets& sets, unsigned threads, const base::Tick& tick) {
   std::mutex mutex;
   const auto work = [&](int64_t item) -> llvm::Error {
-    auto file = files::map(setOf(sets, item).file(item));
+    const auto [set, index] = sets.at(item);
+    auto file = files::map(set->file(index));
     if (!file) return file.takeError();
     const llvm::StringRef bytes = (*file)->getBuffer();
     const auto header = llvm::expectedToOptional(data::readHeader({bytes.bytes_begin(), bytes.size()}));
@@ -64,7 +58,7 @@ llvm::Error addHeaders(Info& info, const data::ImageSets& sets, unsigned threads
     if (header) addShape(info, header->shape);
     return llvm::Error::success();
   };
-  return base::forEach(info.train + info.test, threads, work, tick);
+  return base::forEach(sets.count(), threads, work, tick);
 }
 
 }  // namespace
@@ -78,7 +72,7 @@ llvm::Expected<data::Source> recognise(const std::string& path) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
   if (status.type() == fs::file_type::not_found) return failure("{}: no such file or folder", path);
-  if (code) return failure("{}: {}", path, code.message());
+  if (code) return files::systemError(path, code.value());
   if (status.type() != fs::file_type::directory) return data::Source{Kind::Packed, path, 0};
   // IDX files are looked for first: a folder of them may hold others as well.
   const fs::path folder = path;
@@ -118,7 +112,7 @@ llvm::Expected<Verified> verify(const data::Source& source, unsigned threads, co
   auto sets = data::open(source);
   if (!sets) return sets.takeError();
   Verified result;
-  result.images = sets->train->count() + sets->test->count();
+  result.images = sets->count();
   result.test = sets->test->count();
   // Keyed by number, since threads find damaged images in any order.
   std::map<int64_t, std::string> damaged;
@@ -127,13 +121,12 @@ llvm::Expected<Verified> verify(const data::Source& source, unsigned threads, co
   std::mutex mutex;
   const auto work = [&](int64_t item) -> llvm::Error {
     thread_local std::vector<uint8_t> decoded;
-    int64_t index = item;
-    const data::Images& set = setOf(*sets, index);
-    auto pixels = set.read(index, decoded);
+    const auto [set, index] = sets->at(item);
+    auto pixels = set->read(index, decoded);
     const uint64_t digest = pixels ? data::digestOf(*pixels) : 0;
     const std::lock_guard lock(mutex);
     if (pixels)
-      (&set == sets->test.get() ? test : train).push_back(digest);
+      (set == sets->test.get() ? test : train).push_back(digest);
     else
       damaged[item] = llvm::toString(pixels.takeError());
     return llvm::Error::success();

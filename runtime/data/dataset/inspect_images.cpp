@@ -37,7 +37,7 @@ constexpr int64_t kBalanced = 10;
 class ImagesInspection {
  public:
   explicit ImagesInspection(const data::ImageSets& sets)
-      : sets_(sets), train_(sets.train->count()), facts_(train_ + sets.test->count()) {}
+      : sets_(sets), train_(sets.train->count()), facts_(sets.count()) {}
 
   /// Decodes everything; the error is one of `tick`.
   llvm::Error read(unsigned threads, const base::Tick& tick);
@@ -45,17 +45,12 @@ class ImagesInspection {
   void judge(ImagesReport& report) const;
 
  private:
-  /// The set of an image that is numbered through both, and its index there.
-  std::pair<const data::Images*, int64_t> at(size_t item) const {
-    const auto number = static_cast<int64_t>(item);
-    return number < train_ ? std::pair(sets_.train.get(), number) : std::pair(sets_.test.get(), number - train_);
-  }
-  std::string nameOf(size_t item) const {
-    const auto [set, index] = at(item);
+  std::string nameOf(int64_t item) const {
+    const auto [set, index] = sets_.at(item);
     return set->nameOf(index);
   }
-  int64_t label(size_t item) const {
-    const auto [set, index] = at(item);
+  int64_t label(int64_t item) const {
+    const auto [set, index] = sets_.at(item);
     return set->label(index);
   }
   /// Adds the problems of images that are equal.
@@ -70,7 +65,7 @@ llvm::Error ImagesInspection::read(unsigned threads, const base::Tick& tick) {
   const auto work = [&](int64_t item) -> llvm::Error {
     thread_local std::vector<uint8_t> decoded;
     ImageFacts& facts = facts_[item];
-    const auto [set, index] = at(static_cast<size_t>(item));
+    const auto [set, index] = sets_.at(item);
     if (const std::string file = set->file(index); !file.empty())
       if (const auto mapped = llvm::expectedToOptional(files::map(file))) {
         const llvm::StringRef bytes = (*mapped)->getBuffer();
@@ -92,13 +87,13 @@ void ImagesInspection::judgeCopies(std::vector<Problem>& problems) const {
   Problem labels{Severity::Warning, ""},
       leaks{Severity::Warning, "a test image that is also a training image: accuracy there measures memorisation"},
       copies{Severity::Warning, "repeats an earlier image of its part"};
-  std::unordered_map<uint64_t, size_t> known, known_test;  // the first image of each part with these pixels
+  std::unordered_map<uint64_t, int64_t> known, known_test;  // the first image of each part with these pixels
   std::string other;
-  for (size_t item = 0; item < facts_.size(); ++item) {
+  for (int64_t item = 0; item < std::ssize(facts_); ++item) {
     if (!facts_[item].damage.empty()) continue;
-    const bool test = static_cast<int64_t>(item) >= train_;
+    const bool test = item >= train_;
     const auto [first, fresh] = (test ? known_test : known).try_emplace(facts_[item].digest, item);
-    const size_t earlier = fresh ? base::valueIn(known, facts_[item].digest).value_or(item) : first->second;
+    const int64_t earlier = fresh ? base::valueIn(known, facts_[item].digest).value_or(item) : first->second;
     if (earlier == item) continue;
     if (label(earlier) != label(item)) {
       if (other.empty()) other = nameOf(earlier);
@@ -123,7 +118,7 @@ void ImagesInspection::judge(ImagesReport& report) const {
   Problem turned{Severity::Warning,
                  "its EXIF header turns or mirrors it, which decoding ignores: apply it (for example with `magick "
                  "mogrify -auto-orient FILE`)"};
-  for (size_t item = 0; item < facts_.size(); ++item)
+  for (int64_t item = 0; item < std::ssize(facts_); ++item)
     if (facts_[item].orientation != 1) turned.images.push_back(nameOf(item));
   report.turned = std::ssize(turned.images);
   if (report.turned > 0) report.problems.push_back(std::move(turned));

@@ -156,7 +156,7 @@ class Attempt {
                      pixels->cols, pixels->rows, header_.cols, header_.rows);
     prepared.resize(header_.imageBytes());
     if (auto error = preparer_.apply(*pixels, prepared.data()))
-      return failure("{}: {}", set->nameOf(index), llvm::toString(std::move(error)));
+      return failure("{}: {}", set->nameOf(index), std::move(error));
     const auto at = static_cast<uint64_t>(item);
     labels_[at] = static_cast<uint32_t>(set->label(index));
     sums_[at] = data::packedSum(prepared);

@@ -158,10 +158,10 @@ constexpr const char* kMark = "shapes.json";
 /// Writes a file, without a sync of its own: fill() syncs all of them.
 llvm::Error writeFile(const fs::path& path, llvm::ArrayRef<uint8_t> bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return failure("{}: {}", path.string(), llvm::sys::StrError(errno));
+  if (file < 0) return files::systemError(path.string(), errno);
   int code = files::writeAll(file, llvm::toStringRef(bytes));
   if (::close(file) != 0 && code == 0) code = errno;
-  return code == 0 ? llvm::Error::success() : failure("{}: {}", path.string(), llvm::sys::StrError(code));
+  return code == 0 ? llvm::Error::success() : files::systemError(path.string(), code);
 }
 
 /// Draws and writes all images of both sets, with labels in turn.
@@ -189,7 +189,7 @@ llvm::Error fill(const fs::path& root, const ShapeOptions& options, const base::
   for (const char* set : {"train", "test"})
     for (int64_t label = 0; label < options.classes && !code; ++label)
       fs::create_directories(root / set / shapeClass(label), code);
-  if (code) return failure("{}: {}", root.string(), code.message());
+  if (code) return files::systemError(root.string(), code.value());
   if (auto error = drawAll(root, options, tick)) return error;
   const std::string mark =
       fmt::format(R"({{"made":"shapes","size":{},"count":{},"classes":{},"format":"{}","seed":{}}})"
@@ -200,7 +200,7 @@ llvm::Error fill(const fs::path& root, const ShapeOptions& options, const base::
   // afterwards.
   const base::Descriptor folder(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder >= 0 && ::syncfs(folder) == 0) return llvm::Error::success();
-  return failure("{}: {}", root.string(), llvm::sys::StrError(errno));
+  return files::systemError(root.string(), errno);
 }
 
 /// Whether the folder's place can be taken: it is free, empty, or was made by us and is to be replaced.
@@ -208,10 +208,10 @@ llvm::Error checkPlace(const fs::path& folder, bool replace) {
   std::error_code code;
   const fs::file_status status = fs::status(folder, code);
   if (status.type() == fs::file_type::not_found) return llvm::Error::success();
-  if (code) return failure("{}: {}", folder.string(), code.message());
+  if (code) return files::systemError(folder.string(), code.value());
   if (status.type() != fs::file_type::directory) return failure("{} exists and is not a folder", folder.string());
   if (fs::is_empty(folder, code) && !code) return llvm::Error::success();
-  if (code) return failure("{}: {}", folder.string(), code.message());
+  if (code) return files::systemError(folder.string(), code.value());
   const bool ours = fs::exists(folder / kMark, code);
   if (replace && ours) return llvm::Error::success();
   if (replace)

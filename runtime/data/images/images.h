@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace expc::data {
@@ -79,6 +80,13 @@ class Images {
 struct ImageSets {
   std::unique_ptr<Images> train;
   std::unique_ptr<Images> test;
+
+  int64_t count() const { return train->count() + test->count(); }
+  /// The set and the index in it of an image that is numbered through both sets, training images first.
+  std::pair<const Images*, int64_t> at(int64_t item) const {
+    const int64_t first = train->count();
+    return item < first ? std::pair(train.get(), item) : std::pair(test.get(), item - first);
+  }
 };
 
 }  // namespace expc::data

@@ -9,6 +9,7 @@
 #include <exception>
 #include <utility>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 
@@ -106,7 +107,7 @@ llvm::Expected<std::optional<HostBatch>> Loader::next() {
   // The wait is measured here, around the whole call, so that it means the same for every loader.
   const auto start = std::chrono::steady_clock::now();
   auto batch = take();
-  wait_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  wait_seconds_ += base::secondsSince(start);
   if (batch) return batch;
   failure_ = llvm::toString(batch.takeError());
   stop();

@@ -82,12 +82,11 @@ llvm::Error checkHeader(const std::string& path, const Buffer& file, uint32_t ma
                         llvm::StringRef what) {
   const size_t size = file->getBufferSize();
   if (const auto form = files::formOf(file->getBuffer()); !form.empty())
-    return failure("{}: not an IDX file of {} but {}", path, what.str(), form);
+    return failure("{}: not an IDX file of {} but {}", path, what, form);
   if (size < header)
     return failure("{}: {} bytes, expected at least the {} bytes of an IDX header", path, size, header);
   const uint32_t found = bigEndian(file, 0);
-  if (found != magic)
-    return failure("{}: magic number 0x{:08x}, expected 0x{:08x} (IDX {})", path, found, magic, what.str());
+  if (found != magic) return failure("{}: magic number 0x{:08x}, expected 0x{:08x} (IDX {})", path, found, magic, what);
   return llvm::Error::success();
 }
 

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Errno.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
@@ -23,6 +22,7 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/packed.h"
@@ -53,7 +53,7 @@ llvm::Expected<Listed> contentsOf(const std::string& path) {
     (type == llvm::sys::fs::file_type::directory_file ? result.folders : result.files).push_back(name);
   }
   // A folder that cannot be listed is an error: passing over it would train on part of the set.
-  if (error) return failure("{}: {}", path, error.message());
+  if (error) return files::systemError(path, error.value());
   std::ranges::sort(result.folders);
   std::ranges::sort(result.files);
   return result;
@@ -99,7 +99,7 @@ llvm::Expected<llvm::ArrayRef<uint8_t>> fileBytes(const std::string& path) {
   // O_NONBLOCK: a named pipe that is called like an image must not block the loader.
   const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status{};
-  if (file < 0 || ::fstat(file, &status) != 0) return failure("{}: {}", path, llvm::sys::StrError(errno));
+  if (file < 0 || ::fstat(file, &status) != 0) return files::systemError(path, errno);
   if (!S_ISREG(status.st_mode)) return failure("{}: not a file", path);
   if (status.st_size > kLargestFile)
     return llvm::make_error<CorruptImage>(
@@ -111,7 +111,7 @@ llvm::Expected<llvm::ArrayRef<uint8_t>> fileBytes(const std::string& path) {
   while (size < wanted) {
     const ssize_t got = ::read(file, memory.data() + size, wanted - size);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failure("{}: {}", path, llvm::sys::StrError(errno));
+    if (got < 0) return files::systemError(path, errno);
     if (got == 0) break;  // the file became shorter; the decoder reports the damage
     size += static_cast<size_t>(got);
   }

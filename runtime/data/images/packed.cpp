@@ -141,7 +141,7 @@ llvm::Expected<std::shared_ptr<const PackedFile>> PackedFile::open(const std::st
       return failure("{}: no such file; `expc data pack` makes packed files", path);
     if (code == std::errc::is_a_directory || code == std::errc::invalid_argument)
       return failure("{}: not a file, expected a packed one (`expc data pack` makes it)", path);
-    return failure("{}: {}", path, code.message());
+    return files::systemError(path, code.value());
   }
   std::shared_ptr<PackedFile> file(new PackedFile);
   file->path_ = path;

@@ -339,7 +339,7 @@ llvm::Error Preparer::fill(const Images& images, int64_t index, void* out, std::
   if (!pixels) return pixels.takeError();
   if (pixels->data == out) return llvm::Error::success();
   auto error = apply(*pixels, out);
-  return error ? base::failure("{}: {}", images.nameOf(index), llvm::toString(std::move(error))) : std::move(error);
+  return error ? base::failure("{}: {}", images.nameOf(index), std::move(error)) : std::move(error);
 }
 
 }  // namespace expc::data

@@ -47,13 +47,13 @@ class Reader {
   int64_t size(llvm::StringRef key, std::optional<int64_t> otherwise, int64_t most = kLargestSize) {
     const llvm::json::Value* value = find(key);
     if (!value) {
-      if (!otherwise) wrong_.push_back(fmt::format("no {}", key.str()));
+      if (!otherwise) wrong_.push_back(fmt::format("no {}", key));
       return otherwise.value_or(1);
     }
     // The range keeps products of two sizes from overflowing and a hostile file from asking for endless layers.
     const auto number = value->getAsInteger();
     if (number && *number >= 1 && *number <= most) return *number;
-    wrong_.push_back(fmt::format("{} must be a whole number from 1 to {}", key.str(), most));
+    wrong_.push_back(fmt::format("{} must be a whole number from 1 to {}", key, most));
     return 1;
   }
 
@@ -63,7 +63,7 @@ class Reader {
     if (!value) return otherwise;
     const auto number = value->getAsNumber();
     if (number && std::isfinite(*number) && *number > 0) return *number;
-    wrong_.push_back(fmt::format("{} must be a number above zero", key.str()));
+    wrong_.push_back(fmt::format("{} must be a number above zero", key));
     return otherwise;
   }
 
@@ -72,7 +72,7 @@ class Reader {
     const llvm::json::Value* value = find(key);
     if (!value) return false;
     if (const auto flag = value->getAsBoolean()) return *flag;
-    wrong_.push_back(fmt::format("{} must be true or false", key.str()));
+    wrong_.push_back(fmt::format("{} must be true or false", key));
     return false;
   }
 
@@ -81,12 +81,12 @@ class Reader {
     const llvm::json::Value* value = find(key);
     if (!value) return;
     const auto text = value->getAsString();
-    if (!text || *text != wanted) wrong_.push_back(fmt::format("{} must be \"{}\"", key.str(), wanted.str()));
+    if (!text || *text != wanted) wrong_.push_back(fmt::format("{} must be \"{}\"", key, wanted));
   }
 
   /// Checks that a switch is off: this decoder has nothing for it.
   void no(llvm::StringRef key) {
-    if (flag(key)) wrong_.push_back(fmt::format("{} is set, Llama 3 has none", key.str()));
+    if (flag(key)) wrong_.push_back(fmt::format("{} is set, Llama 3 has none", key));
   }
 
   /// A member; null if it is missing or null.
@@ -109,8 +109,7 @@ std::optional<RopeScaling> readScaling(const llvm::json::Object& object, std::ve
   if (!type || *type == "default") return std::nullopt;
   // Other ways of stretching (linear, dynamic, yarn) would need formulas of their own.
   if (*type != "llama3") {
-    wrong.push_back(
-        fmt::format("rope_type \"{}\" is not supported (default and llama3 are)", type->take_front(32).str()));
+    wrong.push_back(fmt::format("rope_type \"{}\" is not supported (default and llama3 are)", type->take_front(32)));
     return std::nullopt;
   }
   Reader reader(object, wrong);
@@ -256,7 +255,7 @@ llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path) {
   if (const auto form = files::formOf((*file)->getBuffer()); !form.empty())
     return base::failure("{}: not JSON but {}", path, form);
   auto value = base::parseJson((*file)->getBuffer());
-  if (!value) return base::failure("{}: {}", path, llvm::toString(value.takeError()));
+  if (!value) return base::failure("{}: {}", path, value.takeError());
   return value;
 }
 
@@ -265,7 +264,7 @@ llvm::Expected<Config> readConfig(const std::string& folder) {
   auto json = readJsonFile(path);
   if (!json) return json.takeError();
   auto config = configFromJson(*json);
-  if (!config) return base::failure("{}: {}", path, llvm::toString(config.takeError()));
+  if (!config) return base::failure("{}: {}", path, config.takeError());
   return config;
 }
 

@@ -59,7 +59,7 @@ std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::Array
   const auto dtype = object->getString("dtype");
   if (!dtype) return "no dtype";
   const int type = base::findNamed(kTypes, *dtype);
-  if (type < 0) return fmt::format("dtype {} is not supported", dtype->take_front(32).str());
+  if (type < 0) return fmt::format("dtype {} is not supported", dtype->take_front(32));
   info.dtype = static_cast<DType>(type);
 
   const auto* shape = object->getArray("shape");

@@ -8,7 +8,6 @@
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
@@ -16,6 +15,7 @@
 
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/text.h"
 #include "runtime/data/text/characters.h"
 #include "runtime/data/text/raw_json.h"
 
@@ -40,9 +40,8 @@ const Traits& traitsOf(Template kind) {
 /// The error for a column that a row does not have. It names the row's own, twelve at most.
 llvm::Error unknown(const llvm::json::Object& row, llvm::StringRef column) {
   std::vector<std::string> names;
-  for (const auto& [key, value] : row)
-    if (names.size() < 13) names.push_back(names.size() == 12 ? "…" : llvm::StringRef(key).take_front(40).str());
-  return failure("unknown column '{}' (columns: {})", column.str(), names.empty() ? "none" : llvm::join(names, ", "));
+  for (const auto& [key, value] : row) names.push_back(llvm::StringRef(key).take_front(40).str());
+  return failure("unknown column '{}' (columns: {})", column, names.empty() ? "none" : base::firstOf(names, 12));
 }
 
 /// The text of a column; an error if it is missing or no text.
@@ -50,7 +49,7 @@ llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRe
   const auto* value = row.get(column);
   if (!value) return unknown(row, column);
   const auto text = value->getAsString();
-  if (!text) return failure("'{}' is {}, expected a string", column.str(), base::kindName(*value).str());
+  if (!text) return failure("'{}' is {}, expected a string", column, base::kindName(*value));
   return text->str();
 }
 
@@ -97,7 +96,7 @@ llvm::Expected<bool> isSwitchedOff(const llvm::json::Object& object, llvm::Array
     const bool known = yes || no || llvm::is_contained(own, name) || llvm::is_contained(kSeen, name);
     if (!known || name == applied || says >= 0 || isNothing(value)) continue;
     const std::string text = base::canonicalJson(value);
-    return failure("'{}' is {}, which expc does not support; remove the field, or the row", name.str(),
+    return failure("'{}' is {}, which expc does not support; remove the field, or the row", name,
                    text.size() > 40 ? llvm::json::fixUTF8(text.substr(0, 40)) + "…" : text);
   }
   return off;
@@ -115,7 +114,7 @@ llvm::Expected<RowPart> partOf(const llvm::json::Object& row, llvm::StringRef co
   if (name == "train" || name == "test") return name == "train" ? RowPart::Train : RowPart::LeftOut;
   constexpr llvm::StringLiteral kHeldOut[] = {"validation", "valid", "val", "dev", "eval"};
   if (llvm::is_contained(kHeldOut, name)) return RowPart::HeldOut;
-  return failure("'{}' is {}, expected train, validation or test, or true for a row that is held out", column.str(),
+  return failure("'{}' is {}, expected train, validation or test, or true for a row that is held out", column,
                  llvm::json::fixUTF8(llvm::StringRef(base::canonicalJson(*value)).take_front(40)));
 }
 
@@ -163,7 +162,7 @@ llvm::Expected<std::optional<Message>> toolMessageOf(const llvm::json::Object& o
 /// A message: an object with role and content. `raw` is its text; `chat` says that it may call tools.
 llvm::Expected<Message> messageOf(const llvm::json::Value& value, llvm::StringRef raw, bool chat) {
   const auto* object = value.getAsObject();
-  if (!object) return failure("it is {}, expected an object with role and content", base::kindName(value).str());
+  if (!object) return failure("it is {}, expected an object with role and content", base::kindName(value));
   std::optional<Message> of_tool;
   if (chat)
     if (auto error = toolMessageOf(*object, raw).moveInto(of_tool)) return error;
@@ -177,7 +176,7 @@ llvm::Expected<Message> messageOf(const llvm::json::Value& value, llvm::StringRe
     const auto* known = llvm::find_if(kRoles, [&](Role one) { return *role == nameOf(one); });
     if (known == std::end(kRoles))
       return failure("its role is '{}'; system, user and assistant are supported{}",
-                     llvm::StringRef(*role).take_front(40).str(), chat ? ", and tool" : "");
+                     llvm::StringRef(*role).take_front(40), chat ? ", and tool" : "");
     message = {*known, {chat ? strip(*content).str() : std::move(*content)}, false, chat};
   }
   auto off = isSwitchedOff(*object, kOfMessages, chat ? "tool_calls" : "");
@@ -194,7 +193,7 @@ llvm::Expected<std::vector<std::string>> toolsOf(const llvm::json::Object& row, 
   std::vector<std::string> written;
   for (const llvm::StringRef tool : rawElements(text)) written.push_back(asPython(tool, 4));
   if (written.empty() && llvm::StringRef(text).ltrim().front() != '[')
-    return failure("'tools' is {}, expected an array", base::kindName(*tools).str());
+    return failure("'tools' is {}, expected an array", base::kindName(*tools));
   return written;
 }
 
@@ -229,15 +228,15 @@ llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::Str
   const auto* list = value->getAsArray();
   if (!list)
     return failure(
-        "'{}' is {}, expected an array of messages; CSV has no arrays, so write conversations as JSON or JSONL",
-        column.str(), base::kindName(*value).str());
+        "'{}' is {}, expected an array of messages; CSV has no arrays, so write conversations as JSON or JSONL", column,
+        base::kindName(*value));
   if (list->size() > kMostMessages)
-    return failure("'{}' has {} messages, at most {} are allowed", column.str(), list->size(), kMostMessages);
+    return failure("'{}' has {} messages, at most {} are allowed", column, list->size(), kMostMessages);
   Conversation conversation;
   const std::vector<llvm::StringRef> texts = chat ? rawElements(rawValue(raw, column)) : std::vector<llvm::StringRef>();
   for (size_t i = 0; i < list->size(); ++i) {
     auto message = messageOf((*list)[i], i < texts.size() ? texts[i] : "", chat);
-    if (!message) return failure("message {} of '{}': {}", i + 1, column.str(), llvm::toString(message.takeError()));
+    if (!message) return failure("message {} of '{}': {}", i + 1, column, message.takeError());
     conversation.push_back(std::move(*message));
   }
   return conversation;
@@ -252,7 +251,7 @@ llvm::Expected<std::string> fileOf(const std::string& folder, Template kind) {
     if (!llvm::sys::fs::exists(path)) continue;
     if (!found.empty())
       return failure("{} and {} are both rows of template {}; name one with file(…), or remove the other", found,
-                     path.str().str(), nameOf(kind));
+                     path.str(), nameOf(kind));
     found = path.str().str();
   }
   if (found.empty())
@@ -374,7 +373,7 @@ class Reader {
       if (messages->empty() || messages->front().role != Role::Assistant) before.clear();
       llvm::append_range(before, *messages);
     }
-    if (const auto problem = problemOf(before)) return failure("'{}': {}", column.str(), *problem);
+    if (const auto problem = problemOf(before)) return failure("'{}': {}", column, *problem);
     return before;
   }
 
@@ -464,16 +463,13 @@ llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
   const auto* input = row.get("input");
   auto more = !input || input->getAsNull() ? llvm::Expected<std::string>("") : textOf(row, "input");
   if (!more) return more.takeError();
-  return Message{Role::User,
-                 {more->empty() ? fmt::format("Below is an instruction that describes a task. Write a response that "
-                                              "appropriately completes the request.\n\n"
-                                              "### Instruction:\n{}\n\n### Response:\n",
-                                              *text)
-                                : fmt::format("Below is an instruction that describes a task, paired with an input "
-                                              "that provides further context. Write a response "
-                                              "that appropriately completes the request.\n\n### "
-                                              "Instruction:\n{}\n\n### Input:\n{}\n\n### Response:\n",
-                                              *text, *more)}};
+  const bool alone = more->empty();
+  return Message{
+      Role::User,
+      {fmt::format("Below is an instruction that describes a task{}. Write a response that appropriately completes the "
+                   "request.\n\n### Instruction:\n{}{}{}\n\n### Response:\n",
+                   alone ? "" : ", paired with an input that provides further context", *text,
+                   alone ? "" : "\n\n### Input:\n", *more)}};
 }
 
 llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options, std::vector<RowFault>* faults) {
@@ -509,7 +505,7 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
   dataset.origin = rows.name();
   dataset.borrowed_answers = reader.borrows();
   if (dataset.borrowed_answers)
-    if (auto error = reader.lendAnswers()) return failure("{}: {}", rows.name(), llvm::toString(std::move(error)));
+    if (auto error = reader.lendAnswers()) return failure("{}: {}", rows.name(), std::move(error));
   reader.giveTo(dataset);
   return dataset;
 }

@@ -54,12 +54,11 @@ llvm::Expected<Question> questionOf(const Tokenizer& tokenizer, const Example& e
 
 llvm::Expected<std::vector<Question>> readQuestions(const TokenRowsOptions& options, const Tokenizer& tokenizer) {
   auto dataset = readDataset(options.data);
-  if (!dataset) return failure("questions: {}", llvm::toString(dataset.takeError()));
+  if (!dataset) return failure("questions: {}", dataset.takeError());
   std::vector<Question> questions;
   for (int64_t row = 1; const Example& example : dataset->examples) {
     auto question = questionOf(tokenizer, example, static_cast<size_t>(options.max_length));
-    if (!question)
-      return failure("questions: {}: row {}: {}", dataset->origin, row, llvm::toString(question.takeError()));
+    if (!question) return failure("questions: {}: row {}: {}", dataset->origin, row, question.takeError());
     questions.push_back(std::move(*question));
     ++row;
   }

@@ -72,7 +72,7 @@ class JsonRows : public RowReader {
     cut_ = *length;
     if (!llvm::json::isUTF8(rest_.take_front(*length))) return notUtf8("it");
     auto value = base::parseJson(rest_.take_front(*length));
-    if (!value) return failure("it is not JSON: {}", llvm::toString(value.takeError()));
+    if (!value) return failure("it is not JSON: {}", value.takeError());
     auto* object = value->getAsObject();
     if (!object)
       return llvm::createStringError(
@@ -174,7 +174,7 @@ class CsvRows : public RowReader {
     row.clear();
     for (size_t at = 0; at < cells.size(); ++at) {
       if (!llvm::json::isUTF8(cells[at]))
-        return notUtf8(fmt::format("column '{}'", llvm::StringRef(columns_[at]).take_front(40).str()));
+        return notUtf8(fmt::format("column '{}'", llvm::StringRef(columns_[at]).take_front(40)));
       row[columns_[at]] = std::move(cells[at]);
     }
     return true;
@@ -189,7 +189,7 @@ class CsvRows : public RowReader {
     for (auto name = columns_.begin(); name != columns_.end(); ++name) {
       if (!llvm::json::isUTF8(*name)) return notUtf8("a column's name");
       if (std::find(columns_.begin(), name, *name) != name)
-        return failure("two columns are called '{}'", llvm::StringRef(*name).take_front(40).str());
+        return failure("two columns are called '{}'", llvm::StringRef(*name).take_front(40));
     }
     return llvm::Error::success();
   }
@@ -223,7 +223,7 @@ std::unique_ptr<RowReader> RowReader::parse(llvm::StringRef bytes, const std::st
 llvm::Expected<bool> RowReader::next(llvm::json::Object& row) {
   ++number_;
   auto more = read(row);
-  if (!more) return failure("{}: {}", place(), llvm::toString(more.takeError()));
+  if (!more) return failure("{}: {}", place(), more.takeError());
   return *more;
 }
 

@@ -48,7 +48,7 @@ llvm::Expected<std::string> translated(llvm::StringRef pattern) {
   std::string result;
   for (size_t at = 0; at < pattern.size(); ++at) {
     if (pattern.substr(at).starts_with("[:"))
-      return failure("the pattern '{}' has a named class ([:…:]), which is not supported", pattern.str());
+      return failure("the pattern '{}' has a named class ([:…:]), which is not supported", pattern);
     if (pattern[at] != '\\' || at + 1 == pattern.size()) {
       result += pattern[at];
       continue;
@@ -57,7 +57,7 @@ llvm::Expected<std::string> translated(llvm::StringRef pattern) {
     if (llvm::isAlnum(escaped) && !kKnownEscapes.contains(escaped))
       return failure(
           "the pattern '{}' uses \\{}, which is not supported because regular expressions differ in its meaning",
-          pattern.str(), escaped);
+          pattern, escaped);
     if (escaped == 's')
       result += "\\p{White_Space}";
     else if (escaped == 'S')

@@ -223,7 +223,7 @@ llvm::Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::ve
     return Tokenizer::bytes();
   };
   auto tokenizer = opened();
-  if (!tokenizer) return failure("tokenizer: {}", llvm::toString(tokenizer.takeError()));
+  if (!tokenizer) return failure("tokenizer: {}", tokenizer.takeError());
   // A token beyond the embedding would read outside of it, on a GPU without an error that names the cause.
   if (options.vocabulary > 0 && tokenizer->rows() > options.vocabulary)
     return failure(
@@ -299,7 +299,7 @@ llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options, std::
     DatasetOptions whole = options.data;
     whole.part_column.clear();
     const bool readable = !options.data.part_column.empty() && llvm::expectedToOptional(readDataset(whole));
-    return failure("{}: {}", readable ? "validation" : options.parameter, llvm::toString(dataset.takeError()));
+    return failure("{}: {}", readable ? "validation" : options.parameter, dataset.takeError());
   }
   rows.take(std::move(*dataset));
   return rows;
@@ -314,7 +314,7 @@ bool TokenRows::pairs() const {
 llvm::Expected<Sample> TokenRows::sample(const Conversation& conversation, int64_t number) const {
   auto made = makeSample(*tokenizer_, conversation, static_cast<size_t>(max_length_));
   if (made) return made;
-  return failure("{}: {}: row {}: {}", parameter_, origin_, number + 1, llvm::toString(made.takeError()));
+  return failure("{}: {}: row {}: {}", parameter_, origin_, number + 1, made.takeError());
 }
 
 llvm::Expected<TokenRow> TokenRows::row(int64_t number) const {

@@ -68,7 +68,7 @@ std::string typeOf(const Object& object) { return object.getString("type").value
 llvm::Expected<Token> idOf(const Value& value, llvm::StringRef what) {
   const auto id = value.getAsInteger();
   if (!id || *id < 0 || *id >= static_cast<int64_t>(kMostTokens))
-    return failure("{} has no id between 0 and {}", what.take_front(40).str(), kMostTokens - 1);
+    return failure("{} has no id between 0 and {}", what.take_front(40), kMostTokens - 1);
   return static_cast<Token>(*id);
 }
 
@@ -93,7 +93,7 @@ llvm::Expected<Added> readAdded(const Object& root) {
     if (!token->getBoolean("special").value_or(false))
       return failure(
           "the added token '{}' is not special: text that has it would be split there, which is not supported",
-          content->take_front(40).str());
+          content->take_front(40));
     added.emplace_back(content->str(), *id);
     ids.push_back(*id);
   }
@@ -122,8 +122,7 @@ llvm::Expected<std::vector<std::string>> readVocabulary(const Object& model, con
       return failure("model.vocab has the id {} among {} tokens", at, entries->size());
     const auto bytes = bytesOfCharacters(characters);
     if (!bytes || bytes->empty())
-      return failure("model.vocab has '{}', which is not a text of ByteLevel's characters",
-                     characters.take_front(40).str());
+      return failure("model.vocab has '{}', which is not a text of ByteLevel's characters", characters.take_front(40));
     if (at >= texts.size()) texts.resize(at + 1);
     if (!texts[at].empty()) return failure("two tokens of model.vocab have the id {}", at);
     texts[at] = *bytes;
@@ -160,7 +159,7 @@ llvm::Expected<std::unique_ptr<PairMerges>> readMerges(const Object& model, cons
     const Token both = left && right ? vocabulary.find(*left + *right) : -1;
     if (left_id < 0 || right_id < 0 || both < 0)
       return failure("model.merges[{}] ('{}' and '{}') joins tokens that are not in model.vocab", i,
-                     sides->first.take_front(40).str(), sides->second.take_front(40).str());
+                     sides->first.take_front(40), sides->second.take_front(40));
     // The first of equal pairs counts.
     merges->try_emplace(pairKey(left_id, right_id), Joined{static_cast<uint32_t>(i), both});
   }
@@ -235,8 +234,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::s
   if (!texts) return texts.takeError();
   for (const auto& [token, id] : *added)
     if (static_cast<size_t>(id) < texts->size() && !(*texts)[id].empty())
-      return failure("the added token '{}' has the id {} of another token", llvm::StringRef(token).take_front(40).str(),
-                     id);
+      return failure("the added token '{}' has the id {} of another token", llvm::StringRef(token).take_front(40), id);
   auto vocabulary = Vocabulary::make(std::vector<llvm::StringRef>(texts->begin(), texts->end()));
   if (!vocabulary) return vocabulary.takeError();
   auto merges = readMerges(*model, *vocabulary);
@@ -253,12 +251,12 @@ llvm::Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::s
 }
 
 llvm::Expected<Tokenizer> Tokenizer::fromJson(llvm::StringRef bytes, const std::string& name) {
-  const auto wrong = [&](llvm::Error error) { return failure("{}: {}", name, llvm::toString(std::move(error))); };
+  const auto wrong = [&](llvm::Error error) { return failure("{}: {}", name, std::move(error)); };
   auto json = base::parseJson(bytes);
   if (!json)
     return wrong(failure(
         "neither Hugging Face's tokenizer.json ({}) nor tiktoken's form, a token in base64 and its rank on each line",
-        llvm::toString(json.takeError())));
+        json.takeError()));
   const Object* root = json->getAsObject();
   if (!root) return wrong(failure("expected an object, as in Hugging Face's tokenizer.json"));
   auto result = fromObject(*root, name);

@@ -12,6 +12,7 @@
 
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/text.h"
 #include "runtime/worker/command/readers.h"
 
 namespace expc::command {
@@ -99,9 +100,7 @@ std::string membersOf(const Value& value) {
   std::vector<std::string> names;
   for (const auto& member : *object) names.push_back(excerpt(member.first, 40));
   std::ranges::sort(names);
-  std::string text = "an object with";
-  for (size_t i = 0; i < names.size() && i < 8; ++i) text += fmt::format("{} {}", i ? "," : "", names[i]);
-  return names.empty() ? "an empty object" : text + (names.size() > 8 ? ", …" : "");
+  return names.empty() ? "an empty object" : "an object with " + base::firstOf(std::move(names), 8);
 }
 
 /// Replaces the bare words NaN and Infinity by a number that is too large for a double and is
@@ -176,7 +175,7 @@ llvm::Expected<std::vector<Value>> documentsOf(llvm::StringRef text) {
   documents = documentsIn(json);
   if (documents) return documents;
   return failure("it starts with '{}', and after that {}; print the document alone, or to a file", begin,
-                 llvm::toString(documents.takeError()));
+                 documents.takeError());
 }
 
 /// The tokens of a pointer.

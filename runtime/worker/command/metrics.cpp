@@ -33,15 +33,13 @@ using Take = CommandMetric::Take;
 
 /// The largest text that is read, in bytes. It is mapped, so it takes no memory of ours.
 constexpr uint64_t kMostText = 4ull << 30;
-/// A parsed document takes some twenty times its text in memory.
-constexpr uint64_t kMostJson = 64ull << 20;
 
 /// Adds to an error what is read and from where.
 llvm::Error about(const std::string& what, const CommandMetric& read, llvm::Error error) {
   const std::string source = read.file.empty() || read.file == kOutput ? "standard output"
                              : read.file == kErrors                    ? "standard error"
                                                                        : "'" + read.file + "'";
-  return failure("{}, read from {}: {}", what, source, llvm::toString(std::move(error)));
+  return failure("{}, read from {}: {}", what, source, std::move(error));
 }
 
 llvm::Error about(const CommandMetric& metric, llvm::Error error) {
@@ -77,10 +75,8 @@ llvm::Expected<std::string> pathOf(const CommandMetric& metric, const std::strin
   if (!found) return found.takeError();
   if (found->empty()) return failure("the program did not write this file");
   if (found->size() == 1) return found->front();
-  std::string names;
-  for (size_t i = 0; i < std::min<size_t>(found->size(), 4); ++i)
-    names += (i > 0 ? ", " : "") + std::filesystem::path((*found)[i]).lexically_relative(folder).string();
-  return failure("{} files match: {}{}", found->size(), names, found->size() > 4 ? ", …" : "");
+  const auto name = [&](const std::filesystem::path& path) { return path.lexically_relative(folder).string(); };
+  return failure("{} files match: {}", found->size(), base::firstOf(base::textsOf(*found, name), 4));
 }
 
 /// The text to read a metric from, without colours unless the pattern wants to see them.
@@ -237,11 +233,8 @@ namespace {
 
 /// The names that a program reported by `import expc`, which the last line of its file lists; nothing without one.
 std::optional<std::vector<std::string>> reportedIn(const std::string& folder) {
-  const auto file = llvm::expectedToOptional(readFile(folder + "/" + plan::kTrialFile, kMostJson));
-  if (!file) return std::nullopt;
-  const llvm::StringRef text = (*file)->getBuffer().rtrim();
-  const auto last = llvm::expectedToOptional(base::parseJson(text.substr(text.rfind('\n') + 1).str()));
-  const llvm::json::Array* listed = last && last->getAsObject() ? last->getAsObject()->getArray("expc") : nullptr;
+  const auto last = lastObject(folder + "/" + plan::kTrialFile);
+  const llvm::json::Array* listed = last ? last->getArray("expc") : nullptr;
   if (!listed) return std::nullopt;
   std::vector<std::string> names;
   for (const llvm::json::Value& name : *listed)

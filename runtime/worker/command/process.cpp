@@ -5,7 +5,6 @@
 
 #include "runtime/worker/command/process.h"
 
-#include <fcntl.h>
 #include <llvm/Support/Program.h>
 #include <malloc.h>
 #include <sys/prctl.h>
@@ -25,10 +24,12 @@
 #include <map>
 #include <utility>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/process.h"
 #include "runtime/worker/serve/child.h"
 
 extern char** environ;
@@ -102,9 +103,7 @@ uint64_t residentBytes() {
 /// fs/exec.c), and until exec the child shares our memory.
 void becomeSmall() {
   malloc_trim(0);
-  const base::Descriptor fd(open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
-  // Writing 5 resets the peak to the current size (proc(5)).
-  [[maybe_unused]] const ssize_t ignored = fd < 0 ? 0 : write(fd, "5", 1);
+  base::forgetPeak(getpid());
 }
 
 /// The smallest peak that can be measured of a program: our own size at its start. Shrinks us first
@@ -158,7 +157,7 @@ bool reap(pid_t program, Clock::time_point start, ProgramEnd& end) {
     if (dead < 0 && errno == EINTR) continue;
     if (dead <= 0) return false;
     if (dead != program) continue;  // an orphan of the program, which came to us as the subreaper
-    end.wall_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    end.wall_seconds = base::secondsSince(start);
     end.status = status;
     end.pid = program;
     const auto seconds = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * double(time.tv_usec); };

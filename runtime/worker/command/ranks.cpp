@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "runtime/base/entry.h"
@@ -15,6 +14,7 @@
 #include "runtime/base/json_record.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/trial_report.h"
+#include "runtime/worker/command/readers.h"
 
 namespace expc::command {
 namespace {
@@ -53,16 +53,6 @@ llvm::Expected<ProgramEnd> leftBy(const std::string& folder, unsigned rank, cons
     if (left->trial == trial) return left->end;
     usleep(kLook);
   }
-}
-
-/// The JSON object in the last line of a file; nothing if there is none.
-std::optional<Object> lastObject(const std::string& path) {
-  const auto text = llvm::expectedToOptional(files::read(path));
-  if (!text) return std::nullopt;
-  const llvm::StringRef line = (*text)->getBuffer().rtrim().rsplit('\n').second;
-  auto value = llvm::expectedToOptional(base::parseJson(line.empty() ? (*text)->getBuffer().rtrim() : line));
-  Object* object = value ? value->getAsObject() : nullptr;
-  return object ? std::optional(std::move(*object)) : std::nullopt;
 }
 
 /// The values that every rank reported as a number, by name, in the order of ranks.

@@ -26,16 +26,11 @@
 #include "runtime/base/files/csv.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/json.h"
+#include "runtime/base/text.h"
 
 namespace expc::command {
 namespace {
-
-/// A list of names such as "step, loss, …", for messages.
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (size_t i = 0; i < names.size() && i < 12; ++i) text += (i ? ", " : "") + excerpt(names[i], 40);
-  return names.size() > 12 ? text + ", …" : text;
-}
 
 /// Names the line below the first one that has the column, for a table below other lines. "": no line has it.
 std::string tableBelow(llvm::StringRef text, const std::string& column) {
@@ -55,7 +50,9 @@ std::string tableBelow(llvm::StringRef text, const std::string& column) {
 llvm::Expected<size_t> placeOf(const std::string& column, const std::vector<std::string>& names, llvm::StringRef text) {
   const auto found = std::ranges::find(names, column);
   if (found == names.end())
-    return failure("it has no column '{}'; its first row has {}{}", column, listed(names), tableBelow(text, column));
+    return failure("it has no column '{}'; its first row has {}{}", column,
+                   base::firstOf(base::textsOf(names, [](const auto& name) { return excerpt(name, 40); }), 12),
+                   tableBelow(text, column));
   if (std::find(std::next(found), names.end(), column) != names.end())
     return failure("it has two columns '{}'", column);
   return size_t(found - names.begin());
@@ -204,6 +201,15 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string& 
   return failure("it cannot be read: {}", code.message());
 }
 
+std::optional<llvm::json::Object> lastObject(const std::string& path) {
+  const auto file = llvm::expectedToOptional(readFile(path, kMostJson));
+  if (!file) return std::nullopt;
+  const llvm::StringRef text = (*file)->getBuffer().rtrim();
+  auto value = llvm::expectedToOptional(base::parseJson(text.substr(text.rfind('\n') + 1)));
+  llvm::json::Object* object = value ? value->getAsObject() : nullptr;
+  return object ? std::optional(std::move(*object)) : std::nullopt;
+}
+
 llvm::Expected<Values> readLines(llvm::StringRef text, Which which) {
   llvm::StringRef last;
   Values values;
@@ -246,7 +252,7 @@ llvm::Error compareFiles(const std::string& path, const std::string& wanted, uin
   auto found = readFile(path, most);
   if (!found) return found.takeError();
   auto other = readFile(wanted, most);
-  if (!other) return failure("what it is compared with: {}", llvm::toString(other.takeError()));
+  if (!other) return failure("what it is compared with: {}", other.takeError());
   const llvm::StringRef left = (*found)->getBuffer(), right = (*other)->getBuffer();
   if (left == right) return llvm::Error::success();
   const auto at = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first;
@@ -266,7 +272,7 @@ static llvm::Expected<std::vector<std::pair<size_t, std::string>>> cellsOf(llvm:
   std::vector<std::pair<size_t, std::string>> found;
   for (size_t row = 1;; ++row) {
     auto more = rows.next(row == 1 ? names : cells);
-    if (!more) return failure("row {}: {}", row, llvm::toString(more.takeError()));
+    if (!more) return failure("row {}: {}", row, more.takeError());
     if (!*more && row == 1) return failure("it is empty");
     if (!*more) break;
     if (row == 1) {

@@ -6,10 +6,12 @@
 
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Error.h>
+#include <llvm/Support/JSON.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -124,5 +126,10 @@ llvm::Expected<double> readNumber(llvm::StringRef text);
 
 /// Maps a file of at most `most` bytes; the error fits behind the file's name.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string& path, uint64_t most);
+
+/// The largest file that is read as JSON: a parsed document takes some twenty times its text in memory.
+inline constexpr uint64_t kMostJson = 64ull << 20;
+/// The JSON object in the last line of a file; nothing if there is none.
+std::optional<llvm::json::Object> lastObject(const std::string& path);
 
 }  // namespace expc::command

@@ -4,7 +4,6 @@
 
 #include "runtime/worker/command/service.h"
 
-#include <fcntl.h>
 #include <llvm/ADT/StringExtras.h>
 #include <netdb.h>
 #include <poll.h>
@@ -18,6 +17,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
@@ -28,7 +28,6 @@ namespace expc::command {
 namespace {
 
 using base::failure;
-using std::chrono::duration;
 
 // Seconds between two looks at a service that is not ready, and at one that is.
 constexpr double kSoon = 0.02, kLater = 1;
@@ -108,7 +107,7 @@ llvm::Expected<ServiceAttendant> ServiceAttendant::make(const Program& program, 
   attendant.on_ready_ = std::move(onReady);
   if (ready.by != plan::Ready::By::Regex) return attendant;
   auto pattern = Pattern::compile(ready.what, Pattern::Use::Match);
-  if (!pattern) return failure("ready: {}", llvm::toString(pattern.takeError()));
+  if (!pattern) return failure("ready: {}", pattern.takeError());
   attendant.pattern_ = std::move(*pattern);
   return attendant;
 }
@@ -135,14 +134,13 @@ llvm::Error ServiceAttendant::isReady() const {
 }
 
 double ServiceAttendant::look(pid_t program) {
-  const auto now = Clock::now();
   if (told_at_) {
-    if (now - *told_at_ > duration<double>(kGrace)) kill(-program, SIGKILL);
+    if (base::secondsSince(*told_at_) > kGrace) kill(-program, SIGKILL);
     return kSoon;
   }
   if (ready_ || !late_.empty()) return kLater;
   llvm::Error error = isReady();
-  const double seconds = duration<double>(Clock::now() - began_).count();
+  const double seconds = base::secondsSince(began_);
   if (!error) {
     ready_ = true;
     on_ready_(seconds, program);
@@ -170,11 +168,7 @@ static double secondsOf(const std::set<int>& pids) {
 
 ServiceUse::ServiceUse(pid_t program)
     : program_(program), before_(base::familyOf(program)), exact_before_(secondsOf(before_.pids)) {
-  // Writing 5 makes the present size the peak (proc(5)).
-  for (const int pid : before_.pids)
-    if (const base::Descriptor fd(open(fmt::format("/proc/{}/clear_refs", pid).c_str(), O_WRONLY | O_CLOEXEC)); fd >= 0)
-        [[maybe_unused]]
-      const ssize_t ignored = write(fd, "5", 1);
+  for (const int pid : before_.pids) base::forgetPeak(pid);
 }
 
 std::optional<double> ServiceUse::cpuSeconds() const {

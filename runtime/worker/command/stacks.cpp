@@ -116,14 +116,14 @@ std::string placeIn(const std::string& dump) {
   if (frames.empty()) return "";
   auto own = std::ranges::find_if(frames, [](const Frame& one) { return !one.ofLibrary(); });
   if (own == frames.end()) own = frames.begin();
-  std::string text = fmt::format("{}:{}", own->file.substr(own->file.rfind('/') + 1).str(), own->line.str());
+  std::string text = fmt::format("{}:{}", own->file.substr(own->file.rfind('/') + 1), own->line);
   if (!own->function.starts_with("<")) text += " in " + own->function.str();
   // A collective has its own name in this file of torch; else the called function says most.
   const auto collective = std::find_if(frames.begin(), own, [](const Frame& one) {
     return one.file.ends_with("distributed_c10d.py") && !one.function.starts_with("_");
   });
   if (own == frames.begin()) return text;
-  return fmt::format("{}, waiting in {}", text, (collective != own ? collective : own - 1)->function.str());
+  return fmt::format("{}, waiting in {}", text, (collective != own ? collective : own - 1)->function);
 }
 
 double StackAttendant::look(pid_t program) {

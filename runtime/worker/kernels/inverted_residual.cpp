@@ -12,6 +12,9 @@
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <tuple>
+#include <utility>
+
 #include "runtime/worker/kernels/block_pieces.h"
 #include "runtime/worker/kernels/inverted_residual_loops.h"
 
@@ -103,10 +106,12 @@ struct BlockPasses {
 
   /// `p` are the nine parameters: weight, scale and shift of each of the three convolutions. Saves for backward what
   /// it reads again; the order there is that of save_for_backward.
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& input, const variable_list& p,
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList p,
                             const BlockSettings& settings) {
+    ctx->saved_data["stride"] = settings.stride;
+    ctx->saved_data["skip"] = settings.skip;
+    ctx->saved_data["image"] = settings.image;
     const BlockLoops<S>& loops = loopsOf<BlockLoops<S>>();
-    const at::Tensor x = input.to(kType<S>).contiguous(at::MemoryFormat::ChannelsLast);
     const int64_t in = x.size(1), hidden = p[0].size(0), out = p[6].size(0);
     // First pass: z1 = x w1 and its sums. The image's convolution is a product too, over windows of 27 values.
     at::Tensor z1;
@@ -119,13 +124,7 @@ struct BlockPasses {
         loops.first(s, read<S>(x), read<A>(w), write<S>(z1), piece.sums, piece.begin, piece.end, piece.scratch);
       });
     } else {
-      const at::Tensor w = packed<S>(p[0], 1, in, in, hidden);
-      z1 = images<S>(x, {x.size(0), hidden, x.size(2), x.size(3)});
-      const int64_t scratch = blockScratchSize(in, hidden, depthwiseShape(z1, settings.stride));
-      sums = overPixels<A>(pixelsOf(z1), hidden, scratch, [&](const Piece<A>& piece) {
-        loops.expand(read<S>(x), in, read<A>(w), hidden, write<S>(z1), piece.sums, piece.begin, piece.end,
-                     pastCaches(z1), piece.scratch);
-      });
+      std::tie(z1, sums) = expand(x, p[0], settings.stride);
     }
     const Norm<A> norm1(sums, pixelsOf(z1), p[1], p[2], settings.first, settings.options);
 
@@ -160,10 +159,23 @@ struct BlockPasses {
     return y;
   }
 
-  /// Gradients of x and of the nine parameters, in forward's order. wants_x: x's gradient is asked for. Passes go
-  /// from y back to x; each makes the sums that the next batch norm's gradient needs.
-  static variable_list backward(const variable_list& saved, const at::Tensor& gradient, int64_t stride, bool skip,
-                                bool image, bool wants_x) {
+  /// The expansion's pass, which the network's last convolution shares: x w and its sums.
+  static std::pair<at::Tensor, Sums> expand(const at::Tensor& x, const at::Tensor& weight, int64_t stride) {
+    const int64_t in = x.size(1), hidden = weight.size(0);
+    const at::Tensor w = packed<S>(weight, 1, in, in, hidden),
+                     z = images<S>(x, {x.size(0), hidden, x.size(2), x.size(3)});
+    const int64_t scratch = blockScratchSize(in, hidden, depthwiseShape(z, stride));
+    const Sums sums = overPixels<A>(pixelsOf(z), hidden, scratch, [&](const Piece<A>& piece) {
+      loopsOf<BlockLoops<S>>().expand(read<S>(x), in, read<A>(w), hidden, write<S>(z), piece.sums, piece.begin,
+                                      piece.end, pastCaches(z), piece.scratch);
+    });
+    return {z, sums};
+  }
+
+  /// Gradients of x and of the nine parameters, in forward's order. Passes go from y back to x; each makes the sums
+  /// that the next batch norm's gradient needs.
+  static variable_list backward(AutogradContext* ctx, const variable_list& saved, const at::Tensor& gradient) {
+    const int64_t stride = ctx->saved_data["stride"].toInt();
     const BlockLoops<S>& loops = loopsOf<BlockLoops<S>>();
     const at::Tensor &x = saved[0], &z1 = saved[1], &z2 = saved[2], &z3 = saved[3], &w1 = saved[4], &w2 = saved[6],
                      &w3 = saved[8];
@@ -171,7 +183,7 @@ struct BlockPasses {
     const int64_t in = x.size(1), hidden = z1.size(1), out = z3.size(1);
     const DepthwiseShape s = depthwiseShape(z1, stride);
     const int64_t scratch = blockScratchSize(std::max<int64_t>({in, out, 27}), hidden, s);
-    const at::Tensor gy = gradient.to(kType<S>).contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor gy = gradient.contiguous(at::MemoryFormat::ChannelsLast);
     variable_list result(10);
 
     // norm3's gradient needs its two sums before anything can flow on: a pass that only reads.
@@ -216,7 +228,7 @@ struct BlockPasses {
     result[3] = back1.shift();
 
     // First convolution: x's gradient (not for images) and w1's.
-    if (image) {
+    if (ctx->saved_data["image"].toBool()) {
       const DepthwiseShape first = firstShape(x, hidden);
       WeightGrad<A> grad(pixelsOf(z1), 27, hidden);
       overPixels<A>(pixelsOf(z1), 0, scratch, [&](const Piece<A>& piece) {
@@ -226,25 +238,70 @@ struct BlockPasses {
       result[1] = grad.total(w1, /*transposed=*/true);
       return result;
     }
-    expandBackward(loops, g1, z1, back1, x, w1, skip ? gy : at::Tensor(), wants_x, scratch, result);
+    expandBackward(g1, z1, back1, x, w1, ctx->saved_data["skip"].toBool() ? gy : at::Tensor(), ctx->needs_input_grad(0),
+                   scratch, result);
     return result;
   }
 
   /// The expansion's backward pass, which the network's last convolution shares. Fills result[0] (x's gradient, if
   /// wanted, with the skip's gradient added) and result[1] (the weight's).
-  static void expandBackward(const BlockLoops<S>& loops, const at::Tensor& g1, const at::Tensor& z1,
-                             const NormGrad<A>& back, const at::Tensor& x, const at::Tensor& weight,
-                             const at::Tensor& skip, bool wants_x, int64_t scratch, variable_list& result) {
+  static void expandBackward(const at::Tensor& g1, const at::Tensor& z1, const NormGrad<A>& back, const at::Tensor& x,
+                             const at::Tensor& weight, const at::Tensor& skip, bool wants_x, int64_t scratch,
+                             variable_list& result) {
     const int64_t in = x.size(1), hidden = z1.size(1);
     const at::Tensor w = packed<S>(weight, in, 1, hidden, in);
     if (wants_x) result[0] = images<S>(x, x.sizes());
     WeightGrad<A> grad(pixelsOf(x), in, hidden);
     overPixels<A>(pixelsOf(x), 0, scratch, [&](const Piece<A>& piece) {
-      loops.expand_grad(read<S>(g1), read<S>(z1), hidden, back.affine(), read<S>(x), in, read<A>(w), read<S>(skip),
-                        wants_x ? write<S>(result[0]) : nullptr, grad.piece(piece.index), piece.begin, piece.end,
-                        piece.scratch);
+      loopsOf<BlockLoops<S>>().expand_grad(read<S>(g1), read<S>(z1), hidden, back.affine(), read<S>(x), in, read<A>(w),
+                                           read<S>(skip), wants_x ? write<S>(result[0]) : nullptr,
+                                           grad.piece(piece.index), piece.begin, piece.end, piece.scratch);
     });
     result[1] = grad.total(weight, /*transposed=*/true);
+  }
+};
+
+struct LastSettings {
+  Running running;
+  NormOptions options;
+};
+
+/// The network's last convolution with the mean over pixels, for tensors stored in S.
+template <typename S>
+struct LastPasses {
+  using A = typename Number<S>::Wide;
+
+  /// `p` are the convolution's weight, scale and shift.
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList p, const LastSettings& settings) {
+    const int64_t channels = p[0].size(0);
+    const auto [z, sums] = BlockPasses<S>::expand(x, p[0], 1);
+    const Norm<A> norm(sums, pixelsOf(x), p[1], p[2], settings.running, settings.options);
+    const at::Tensor pooled = at::empty({x.size(0), channels}, x.options().memory_format(at::MemoryFormat::Contiguous));
+    overImages(x.size(0), 0, [&](int64_t begin, int64_t end, double*) {
+      loopsOf<BlockLoops<S>>().pool(read<S>(z), x.size(2) * x.size(3), channels, norm.affine(), write<S>(pooled), begin,
+                                    end);
+    });
+    ctx->save_for_backward({x, z, p[0], p[1], norm.saved()});
+    return pooled;
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& saved, const at::Tensor& gradient) {
+    const at::Tensor &x = saved[0], &z = saved[1];
+    const Norm<A> norm(saved[4]);
+    const int64_t in = x.size(1), channels = z.size(1);
+    const at::Tensor pooled_grad = gradient.contiguous(), g = images<S>(x, z.sizes());
+    // The gradient of the mean, spread over an image's pixels, masked by ReLU6 and summed in one pass.
+    const Sums sums = overImages(x.size(0), channels, [&](int64_t begin, int64_t end, double* sums) {
+      loopsOf<BlockLoops<S>>().pool_grad(read<S>(pooled_grad), read<S>(z), x.size(2) * x.size(3), channels,
+                                         norm.affine(), norm.mean(), write<S>(g), sums, begin, end);
+    });
+    const NormGrad<A> back(sums, pixelsOf(x), norm, saved[3]);
+    variable_list result(4);
+    result[2] = back.scale();
+    result[3] = back.shift();
+    BlockPasses<S>::expandBackward(g, z, back, x, saved[2], {}, ctx->needs_input_grad(0),
+                                   blockScratchSize(in, channels, depthwiseShape(z, 1)), result);
+    return result;
   }
 };
 
@@ -256,114 +313,45 @@ auto byType(at::ScalarType type, Work work) {
   return work(float{});
 }
 
-/// The node itself. Types are chosen here, and x's gradient is returned in the type in which x came.
-struct BlockFunction : torch::autograd::Function<BlockFunction> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& w1, const at::Tensor& scale1,
-                            const at::Tensor& shift1, const at::Tensor& w2, const at::Tensor& scale2,
-                            const at::Tensor& shift2, const at::Tensor& w3, const at::Tensor& scale3,
-                            const at::Tensor& shift3, const BlockSettings& settings, at::ScalarType type) {
-    RECORD_USER_SCOPE("forward of expc::kernels::BlockFunction");
-    ctx->saved_data["stride"] = settings.stride;
-    ctx->saved_data["skip"] = settings.skip;
-    ctx->saved_data["image"] = settings.image;
+/// The autograd node Node of Passes. Types are chosen here: Passes get x and gradients in the type that tensors are
+/// stored in, and x's gradient is returned in the type in which x came.
+template <typename Node, template <typename> class Passes>
+struct FunctionOf : torch::autograd::Function<Node> {
+  template <typename Settings>
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList parameters,
+                            const Settings& settings, at::ScalarType type) {
+    RECORD_USER_SCOPE(Node::kForward);
     ctx->saved_data["input_type"] = static_cast<int64_t>(x.scalar_type());
-    const variable_list parameters{w1, scale1, shift1, w2, scale2, shift2, w3, scale3, shift3};
-    return byType(type,
-                  [&](auto stored) { return BlockPasses<decltype(stored)>::forward(ctx, x, parameters, settings); });
+    const at::Tensor stored = x.to(type).contiguous(at::MemoryFormat::ChannelsLast);
+    return byType(type, [&](auto as) { return Passes<decltype(as)>::forward(ctx, stored, parameters, settings); });
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const auto saved = ctx->get_saved_variables();
-    variable_list result = byType(saved[1].scalar_type(), [&](auto stored) {
-      return BlockPasses<decltype(stored)>::backward(saved, gradients[0], ctx->saved_data["stride"].toInt(),
-                                                     ctx->saved_data["skip"].toBool(),
-                                                     ctx->saved_data["image"].toBool(), ctx->needs_input_grad(0));
-    });
+    const at::ScalarType type = saved[1].scalar_type();
+    variable_list result =
+        byType(type, [&](auto as) { return Passes<decltype(as)>::backward(ctx, saved, gradients[0].to(type)); });
     if (result[0].defined())
       result[0] = result[0].to(static_cast<at::ScalarType>(ctx->saved_data["input_type"].toInt()));
     // One result for each of forward's arguments; settings and type have none.
-    result.resize(12);
+    result.resize(result.size() + 2);
     return result;
   }
 };
 
-/// The network's last convolution with the mean over pixels, for tensors stored in S.
-template <typename S>
-struct LastPasses {
-  using A = typename Number<S>::Wide;
-
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& input, const at::Tensor& weight,
-                            const at::Tensor& scale, const at::Tensor& shift, const Running& running,
-                            const NormOptions& options) {
-    const BlockLoops<S>& loops = loopsOf<BlockLoops<S>>();
-    const at::Tensor x = input.to(kType<S>).contiguous(at::MemoryFormat::ChannelsLast);
-    const int64_t in = x.size(1), channels = weight.size(0);
-    const at::Tensor w = packed<S>(weight, 1, in, in, channels),
-                     z = images<S>(x, {x.size(0), channels, x.size(2), x.size(3)});
-    const Sums sums = overPixels<A>(pixelsOf(x), channels, blockScratchSize(in, channels, depthwiseShape(z, 1)),
-                                    [&](const Piece<A>& piece) {
-                                      loops.expand(read<S>(x), in, read<A>(w), channels, write<S>(z), piece.sums,
-                                                   piece.begin, piece.end, pastCaches(z), piece.scratch);
-                                    });
-    const Norm<A> norm(sums, pixelsOf(x), scale, shift, running, options);
-    const at::Tensor pooled = at::empty({x.size(0), channels}, x.options().memory_format(at::MemoryFormat::Contiguous));
-    overImages(x.size(0), 0, [&](int64_t begin, int64_t end, double*) {
-      loops.pool(read<S>(z), x.size(2) * x.size(3), channels, norm.affine(), write<S>(pooled), begin, end);
-    });
-    ctx->save_for_backward({x, z, weight, scale, norm.saved()});
-    return pooled;
-  }
-
-  static variable_list backward(const variable_list& saved, const at::Tensor& gradient, bool wants_x) {
-    const BlockLoops<S>& loops = loopsOf<BlockLoops<S>>();
-    const at::Tensor &x = saved[0], &z = saved[1], &weight = saved[2];
-    const Norm<A> norm(saved[4]);
-    const int64_t in = x.size(1), channels = z.size(1);
-    const at::Tensor pooled_grad = gradient.to(kType<S>).contiguous(), g = images<S>(x, z.sizes());
-    // The gradient of the mean, spread over an image's pixels, masked by ReLU6 and summed in one pass.
-    const Sums sums = overImages(x.size(0), channels, [&](int64_t begin, int64_t end, double* sums) {
-      loops.pool_grad(read<S>(pooled_grad), read<S>(z), x.size(2) * x.size(3), channels, norm.affine(), norm.mean(),
-                      write<S>(g), sums, begin, end);
-    });
-    const NormGrad<A> back(sums, pixelsOf(x), norm, saved[3]);
-    variable_list result(4);
-    result[2] = back.scale();
-    result[3] = back.shift();
-    BlockPasses<S>::expandBackward(loops, g, z, back, x, weight, {}, wants_x,
-                                   blockScratchSize(in, channels, depthwiseShape(z, 1)), result);
-    return result;
-  }
+struct BlockFunction : FunctionOf<BlockFunction, BlockPasses> {
+  static constexpr auto kForward = "forward of expc::kernels::BlockFunction";
 };
-
-struct LastFunction : torch::autograd::Function<LastFunction> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& scale, const at::Tensor& shift, const Running& running,
-                            const NormOptions& options, at::ScalarType type) {
-    RECORD_USER_SCOPE("forward of expc::kernels::LastFunction");
-    ctx->saved_data["input_type"] = static_cast<int64_t>(x.scalar_type());
-    return byType(type, [&](auto stored) {
-      return LastPasses<decltype(stored)>::forward(ctx, x, weight, scale, shift, running, options);
-    });
-  }
-
-  static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
-    const auto saved = ctx->get_saved_variables();
-    variable_list result = byType(saved[1].scalar_type(), [&](auto stored) {
-      return LastPasses<decltype(stored)>::backward(saved, gradients[0], ctx->needs_input_grad(0));
-    });
-    if (result[0].defined())
-      result[0] = result[0].to(static_cast<at::ScalarType>(ctx->saved_data["input_type"].toInt()));
-    result.resize(7);
-    return result;
-  }
+struct LastFunction : FunctionOf<LastFunction, LastPasses> {
+  static constexpr auto kForward = "forward of expc::kernels::LastFunction";
 };
 
 Running runningOf(const ConvNormTensors& layer) { return {layer.mean, layer.variance}; }
 
 at::Tensor block(const at::Tensor& x, const ConvNormTensors& a, const ConvNormTensors& b, const ConvNormTensors& c,
                  const BlockSettings& settings) {
-  return BlockFunction::apply(x, a.weight, a.scale, a.shift, b.weight, b.scale, b.shift, c.weight, c.scale, c.shift,
-                              settings, storedType(a.weight.scalar_type()));
+  const variable_list parameters{a.weight, a.scale, a.shift, b.weight, b.scale, b.shift, c.weight, c.scale, c.shift};
+  return BlockFunction::apply(x, at::TensorList(parameters), settings, storedType(a.weight.scalar_type()));
 }
 
 }  // namespace
@@ -396,8 +384,8 @@ at::Tensor firstBlocks(const at::Tensor& images, const ConvNormTensors& first, c
 }
 
 at::Tensor lastPooled(const at::Tensor& x, const ConvNormTensors& last, const NormOptions& options) {
-  return LastFunction::apply(x, last.weight, last.scale, last.shift, runningOf(last), options,
-                             storedType(last.weight.scalar_type()));
+  return LastFunction::apply(x, at::TensorList({last.weight, last.scale, last.shift}),
+                             LastSettings{runningOf(last), options}, storedType(last.weight.scalar_type()));
 }
 
 }  // namespace expc::kernels

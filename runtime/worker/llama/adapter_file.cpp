@@ -165,7 +165,7 @@ std::vector<std::string> differences(const llvm::json::Object& json, const Decod
   number("r", static_cast<double>(lora.rank));
   number("lora_alpha", lora.alpha);
   if (const auto type = json.getString("peft_type"); type && *type != "LORA")
-    wrong.push_back(fmt::format("peft_type is {}, expected LORA", type->take_front(32).str()));
+    wrong.push_back(fmt::format("peft_type is {}, expected LORA", type->take_front(32)));
   const Names own = modulesOf(lora.targets);
   const llvm::json::Value* exclude = json.get("exclude_modules");
   const Names excluded = exclude ? namesIn(*exclude).value_or(Names()) : Names();
@@ -247,8 +247,8 @@ llvm::Error loadAdapter(const std::string& folder, Decoder& decoder) {
 llvm::Error saveAdapter(const std::string& folder, const Decoder& decoder, const std::string& base) {
   assert(decoder.options().lora && "a decoder with adapters");
   // The folder may be there already, as the one of an earlier epoch.
-  if (const auto error = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
-    return base::failure("{}: {}", folder, error.message());
+  if (const auto code = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
+    return files::systemError(folder, code.value());
   std::vector<model::NamedTensor> state;
   for (const model::NamedTensor& entry : decoder.adapters()) {
     const at::Tensor tensor = entry.tensor.detach();

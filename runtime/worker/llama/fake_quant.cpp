@@ -42,14 +42,10 @@ Rounded roundedByLoops(const at::Tensor& x, int64_t width, at::IntArrayRef scale
   result.values = at::empty_like(x);
   if (learning) result.inside = at::empty(x.sizes(), x.options().dtype(at::kBool));
   result.scale = at::empty(scales, x.options().dtype(at::kFloat));
-  withLoops(x, [&](const auto& loops, auto stored) {
-    using S = decltype(stored);
-    const auto round = pick(loops);
-    overRows(x, x.numel() / width, width, [&](int64_t first, int64_t count) {
-      const int64_t at = first * width;
-      bool* inside = learning ? out<bool>(result.inside) + at : nullptr;
-      round(in<S>(x) + at, count, width, out<S>(result.values) + at, inside, out<float>(result.scale) + first);
-    });
+  overRows(x, x.numel() / width, width, [&]<typename S>(const Loops<S>& loops, int64_t first, int64_t count) {
+    const int64_t at = first * width;
+    pick(loops)(in<S>(x, at), count, width, out<S>(result.values, at), out<bool>(result.inside, at),
+                out<float>(result.scale, first));
   });
   return result;
 }
@@ -101,13 +97,10 @@ Rounded roundedWeight(const at::Tensor& w, int64_t group, bool learning = true) 
 at::Tensor throughByLoops(const at::Tensor& gradient, const at::Tensor& inside, const at::Tensor& scale,
                           const at::Tensor& result) {
   const int64_t width = gradient.numel() / std::max<int64_t>(1, scale.numel());
-  withLoops(gradient, [&](const auto& loops, auto stored) {
-    using S = decltype(stored);
-    overRows(gradient, scale.numel(), width, [&](int64_t first, int64_t count) {
-      const int64_t at = first * width;
-      loops.round_grad(in<S>(gradient) + at, in<bool>(inside) + at, in<float>(scale) + first, count, width,
-                       out<S>(result) + at);
-    });
+  overRows(gradient, scale.numel(), width, [&]<typename S>(const Loops<S>& loops, int64_t first, int64_t count) {
+    const int64_t at = first * width;
+    loops.round_grad(in<S>(gradient, at), in<bool>(inside, at), in<float>(scale, first), count, width,
+                     out<S>(result, at));
   });
   return result;
 }

@@ -71,7 +71,7 @@ llvm::Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
     const auto file = value.getAsString();
     if (!file || file->empty() || *file != llvm::sys::path::filename(*file) || !file->ends_with(".safetensors"))
       return failure("{}: {}: expected the name of a .safetensors file in the folder", path,
-                     llvm::StringRef(tensor).take_front(100).str());
+                     llvm::StringRef(tensor).take_front(100));
     files.insert(file->str());
     if (files.size() > kMostFiles) return failure("{}: more than {} files", path, kMostFiles);
   }
@@ -253,8 +253,8 @@ at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) co
 llvm::Error writeFolder(const std::string& path, const Config& config,
                         const std::function<at::Tensor(const TensorSpec&)>& weight, at::ScalarType dtype, Naming naming,
                         int64_t file_bytes) {
-  if (const auto error = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
-    return failure("{}: {}", path, error.message());
+  if (const auto code = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
+    return files::systemError(path, code.value());
   const std::vector<TensorSpec> specs = weightSpecs(config);
   const auto element = static_cast<int64_t>(c10::elementSize(dtype));
   // Fill files with whole weights in order, up to `file_bytes` each.
@@ -287,7 +287,7 @@ llvm::Error writeFolder(const std::string& path, const Config& config,
   // With several files there is an index, and Folder::open prefers it. One of an earlier model must not stay.
   if (parts.size() == 1) {
     if (const auto error = llvm::sys::fs::remove(joined(path, kIndex)))
-      return failure("{}: {}", joined(path, kIndex), error.message());
+      return files::systemError(joined(path, kIndex), error.value());
   } else {
     const std::string index = base::prettyJson(
         llvm::json::Object{{"metadata", llvm::json::Object{{"total_size", total}}}, {"weight_map", std::move(map)}});

@@ -27,13 +27,9 @@ at::Tensor logProbsOf(at::Tensor& logits, const at::Tensor& targets, bool gradie
   if (hostLoopsServe(logits)) {
     const at::Tensor result = at::empty({logits.size(0)}, logits.options().dtype(inner));
     const int64_t vocabulary = logits.size(1);
-    withLoops(logits, [&](const auto& loops, auto stored) {
-      using S = decltype(stored);
-      overRows(logits, logits.size(0), vocabulary, [&](int64_t first, int64_t count) {
-        loops.log_probs(out<S>(logits) + first * vocabulary, in<int64_t>(targets) + first,
-                        weights.defined() ? in<float>(weights) + first : nullptr, count, vocabulary, gradient,
-                        out<float>(result) + first);
-      });
+    overRows(logits, logits.size(0), vocabulary, [&]<typename S>(const Loops<S>& loops, int64_t first, int64_t count) {
+      loops.log_probs(out<S>(logits, first * vocabulary), in<int64_t>(targets, first), in<float>(weights, first), count,
+                      vocabulary, gradient, out<float>(result, first));
     });
     return result;
   }
@@ -48,17 +44,18 @@ at::Tensor logProbsOf(at::Tensor& logits, const at::Tensor& targets, bool gradie
   return result;
 }
 
-/// Calls work(first, count) for chunks of n positions.
+/// Calls work(part) for chunks of n positions; part(tensor) are a tensor's rows of the chunk.
 template <typename Work>
 void inChunks(int64_t n, Work work) {
-  for (int64_t first = 0; first < n; first += kHeadChunk) work(first, std::min(kHeadChunk, n - first));
+  for (int64_t first = 0; first < n; first += kHeadChunk)
+    work([&](const at::Tensor& all) { return all.narrow(0, first, std::min(kHeadChunk, n - first)); });
 }
 
 /// gradient *= factor, computed in the factor's type (which may hold more than fp16), in place and by rows: a head's
 /// gradient is as large as the head, so there must be no second one.
 void scaleInPlace(const at::Tensor& gradient, const at::Tensor& factor) {
-  inChunks(gradient.size(0), [&](int64_t first, int64_t count) {
-    const at::Tensor rows = gradient.narrow(0, first, count);
+  inChunks(gradient.size(0), [&](const auto& part) {
+    const at::Tensor rows = part(gradient);
     if (rows.scalar_type() == factor.scalar_type())
       rows.mul_(factor);
     else
@@ -75,18 +72,18 @@ struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
     at::Tensor sum = at::zeros({}, x.options().dtype(inner));
     const at::Tensor towards_x = for_x ? at::empty_like(x) : at::Tensor();
     at::Tensor towards_head;
-    inChunks(x.size(0), [&](int64_t first, int64_t count) {
-      const at::Tensor part = x.narrow(0, first, count);
-      at::Tensor logits = timesTransposed(part, head);
+    inChunks(x.size(0), [&](const auto& part) {
+      const at::Tensor own = part(x);
+      at::Tensor logits = timesTransposed(own, head);
       // From here on `logits` holds their own gradient, if one is wanted.
-      sum.sub_(logProbsOf(logits, targets.narrow(0, first, count), for_x || for_head).sum());
+      sum.sub_(logProbsOf(logits, part(targets), for_x || for_head).sum());
       if (!for_x && !for_head) return;
-      if (for_x) towards_x.narrow(0, first, count).copy_(times(logits, head));
+      if (for_x) part(towards_x).copy_(times(logits, head));
       if (!for_head) return;
       if (towards_head.defined())
-        towards_head.addmm_(logits.t(), part);
+        towards_head.addmm_(logits.t(), own);
       else
-        towards_head = at::mm(logits.t(), part);
+        towards_head = at::mm(logits.t(), own);
     });
     // Without any position there is still a gradient, of zeros: a reducer waits for it.
     if (for_head && !towards_head.defined()) towards_head = at::zeros_like(head);
@@ -113,10 +110,10 @@ struct HeadLogProbs : torch::autograd::Function<HeadLogProbs> {
     const bool ahead = learning && x.requires_grad() && !head.requires_grad();
     const at::Tensor result = at::empty({x.size(0)}, x.options().dtype(inner));
     const at::Tensor towards_x = ahead ? at::empty_like(x) : at::Tensor();
-    inChunks(x.size(0), [&](int64_t first, int64_t count) {
-      at::Tensor logits = timesTransposed(x.narrow(0, first, count), head);
-      result.narrow(0, first, count).copy_(logProbsOf(logits, targets.narrow(0, first, count), ahead));
-      if (ahead) towards_x.narrow(0, first, count).copy_(times(logits, head));
+    inChunks(x.size(0), [&](const auto& part) {
+      at::Tensor logits = timesTransposed(part(x), head);
+      part(result).copy_(logProbsOf(logits, part(targets), ahead));
+      if (ahead) part(towards_x).copy_(times(logits, head));
     });
     if (ahead)
       ctx->save_for_backward({towards_x});
@@ -136,12 +133,12 @@ struct HeadLogProbs : torch::autograd::Function<HeadLogProbs> {
     variable_list result(4);
     if (ctx->needs_input_grad(0)) result[0] = at::empty_like(x);
     result[1] = at::zeros_like(head);
-    inChunks(x.size(0), [&](int64_t first, int64_t count) {
-      const at::Tensor part = x.narrow(0, first, count);
-      at::Tensor logits = timesTransposed(part, head);
-      logProbsOf(logits, targets.narrow(0, first, count), true, above.narrow(0, first, count));
-      if (result[0].defined()) result[0].narrow(0, first, count).copy_(times(logits, head));
-      result[1].addmm_(logits.t(), part);
+    inChunks(x.size(0), [&](const auto& part) {
+      const at::Tensor own = part(x);
+      at::Tensor logits = timesTransposed(own, head);
+      logProbsOf(logits, part(targets), true, part(above));
+      if (result[0].defined()) part(result[0]).copy_(times(logits, head));
+      result[1].addmm_(logits.t(), own);
     });
     return result;
   }

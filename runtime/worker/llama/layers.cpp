@@ -75,12 +75,9 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
   static at::Tensor byLoops(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& scale, double epsilon) {
     const int64_t width = scale.size(0), rows = x.numel() / width;
     const at::Tensor y = at::empty_like(x), inverse = at::empty({rows}, x.options().dtype(at::kFloat));
-    withLoops(x, [&](const auto& loops, auto stored) {
-      using S = decltype(stored);
-      overRows(x, rows, width, [&](int64_t first, int64_t count) {
-        loops.norm(in<S>(x) + first * width, in<S>(scale), count, width, static_cast<float>(epsilon),
-                   out<float>(inverse) + first, out<S>(y) + first * width);
-      });
+    overRows(x, rows, width, [&]<typename S>(const Loops<S>& loops, int64_t first, int64_t count) {
+      loops.norm(in<S>(x, first * width), in<S>(scale), count, width, static_cast<float>(epsilon),
+                 out<float>(inverse, first), out<S>(y, first * width));
     });
     ctx->save_for_backward({x, scale, inverse});
     return y;
@@ -95,16 +92,12 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     const at::Tensor towards_x = ctx->needs_input_grad(0) ? at::empty_like(x) : at::Tensor(),
                      sums = ctx->needs_input_grad(1) ? at::zeros({kPieces, width}, x.options().dtype(at::kFloat))
                                                      : at::Tensor();
-    withLoops(x, [&](const auto& loops, auto stored) {
-      using S = decltype(stored);
-      overRows(x, kPieces, piece * width, [&](int64_t begin, int64_t pieces) {
-        for (int64_t i = begin; i < begin + pieces; ++i) {
-          const int64_t first = std::min(rows, i * piece), count = std::min(rows - first, piece), at = first * width;
-          loops.norm_grad(in<S>(x) + at, in<S>(scale), in<float>(inverse) + first, in<S>(gradient) + at, count, width,
-                          towards_x.defined() ? out<S>(towards_x) + at : nullptr,
-                          sums.defined() ? out<float>(sums) + i * width : nullptr);
-        }
-      });
+    overRows(x, kPieces, piece * width, [&]<typename S>(const Loops<S>& loops, int64_t begin, int64_t pieces) {
+      for (int64_t i = begin; i < begin + pieces; ++i) {
+        const int64_t first = std::min(rows, i * piece), count = std::min(rows - first, piece), at = first * width;
+        loops.norm_grad(in<S>(x, at), in<S>(scale), in<float>(inverse, first), in<S>(gradient, at), count, width,
+                        out<S>(towards_x, at), out<float>(sums, i * width));
+      }
     });
     return {towards_x, sums.defined() ? sums.sum(0).to(scale.scalar_type()) : at::Tensor(), at::Tensor()};
   }
@@ -116,11 +109,8 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
     ctx->save_for_backward({gate, up});
     if (!loopsServe(gate) || !loopsServe(up)) return at::silu(gate).mul_(up);
     const at::Tensor y = at::empty_like(gate);
-    withLoops(gate, [&](const auto& loops, auto stored) {
-      using S = decltype(stored);
-      overRows(gate, gate.numel(), 1, [&](int64_t first, int64_t count) {
-        loops.swiglu(in<S>(gate) + first, in<S>(up) + first, count, out<S>(y) + first);
-      });
+    overRows(gate, gate.numel(), 1, [&]<typename S>(const Loops<S>& loops, int64_t first, int64_t count) {
+      loops.swiglu(in<S>(gate, first), in<S>(up, first), count, out<S>(y, first));
     });
     return y;
   }
@@ -131,12 +121,9 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
     if (!loopsServe(gate) || !loopsServe(up) || !loopsServe(gradient))
       return {at::silu_backward(gradient * up, gate), at::silu(gate).mul_(gradient)};
     variable_list result = {at::empty_like(gate), at::empty_like(up)};
-    withLoops(gate, [&](const auto& loops, auto stored) {
-      using S = decltype(stored);
-      overRows(gate, gate.numel(), 1, [&](int64_t first, int64_t count) {
-        loops.swiglu_grad(in<S>(gate) + first, in<S>(up) + first, in<S>(gradient) + first, count,
-                          out<S>(result[0]) + first, out<S>(result[1]) + first);
-      });
+    overRows(gate, gate.numel(), 1, [&]<typename S>(const Loops<S>& loops, int64_t first, int64_t count) {
+      loops.swiglu_grad(in<S>(gate, first), in<S>(up, first), in<S>(gradient, first), count, out<S>(result[0], first),
+                        out<S>(result[1], first));
     });
     return result;
   }
@@ -149,12 +136,9 @@ at::Tensor turnedByLoops(const at::Tensor& x, const at::Tensor& rotations, int s
                 given = rotations.numel() * 2 / width;  // rotations that are given: one row's, or one for each token
   const at::Tensor y = at::empty_like(x);
   const auto* angles = static_cast<const float*>(rotations.const_data_ptr());
-  withLoops(x, [&](const auto& loops, auto stored) {
-    using S = decltype(stored);
-    overRows(x, tokens, row, [&](int64_t first, int64_t count) {
-      loops.turn(in<S>(x) + first * row, angles, first, given, count, heads, width, static_cast<float>(sign),
-                 out<S>(y) + first * row);
-    });
+  overRows(x, tokens, row, [&]<typename S>(const Loops<S>& loops, int64_t first, int64_t count) {
+    loops.turn(in<S>(x, first * row), angles, first, given, count, heads, width, static_cast<float>(sign),
+               out<S>(y, first * row));
   });
   return y;
 }

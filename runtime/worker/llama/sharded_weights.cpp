@@ -21,6 +21,8 @@
 #include <cassert>
 #include <chrono>
 
+#include "runtime/base/clock.h"
+
 namespace expc::llama {
 namespace {
 
@@ -142,7 +144,7 @@ void ShardedWeights::set(size_t index, const std::vector<at::Tensor*>& members, 
 void ShardedWeights::wait(comm::Pending& pending) {
   const auto begin = std::chrono::steady_clock::now();
   pending.wait();
-  counts_.waited_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  counts_.waited_seconds += base::secondsSince(begin);
 }
 
 void ShardedWeights::start(size_t index, bool ahead) {

@@ -51,17 +51,6 @@ const std::string& base() {
   return folder;
 }
 
-/// The beginning of this machine's folder names, such as "1b4e28ba-4026531836-": boot and PID
-/// namespace.
-const std::string& here() {
-  static const std::string mark = [] {
-    struct stat space{};
-    stat("/proc/self/ns/pid", &space);
-    return fmt::format("{}-{}-", base::bootId().substr(0, 8), space.st_ino);
-  }();
-  return mark;
-}
-
 /// Whether the folder is empty and still has the rights that it was made with.
 bool isAsMade(const std::string& folder) {
   struct stat state{};
@@ -92,7 +81,9 @@ std::vector<pid_t> children() {
 
 }  // namespace
 
-std::string scratchFolder(pid_t pid) { return base().empty() ? "" : fmt::format("{}/{}{}", base(), here(), pid); }
+std::string scratchFolder(pid_t pid) {
+  return base().empty() ? "" : fmt::format("{}/{}{}", base(), base::pidMark(), pid);
+}
 
 bool makeScratch() {
   const std::string folder = scratchFolder(getpid());
@@ -128,7 +119,7 @@ void removeLeftScratch() {
     const std::string name = at->path().filename().string();
     llvm::StringRef rest = name;
     int pid = 0;
-    if (!rest.consume_front(here()) || !llvm::to_integer(rest, pid, 10) || pid <= 0) continue;
+    if (!rest.consume_front(base::pidMark()) || !llvm::to_integer(rest, pid, 10) || pid <= 0) continue;
     if (kill(pid, 0) != 0 && errno == ESRCH) removeScratch(pid);
   }
 }

@@ -167,8 +167,8 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
   const std::vector<int64_t> older = present();
   const std::string folder = epochPath(epochs), partial = fmt::format("{}{}{}", folder, kPartial, ::getpid());
   auto written = [&]() -> llvm::Error {
-    if (auto code = fs::create_directories(partial, true, fs::all_all))
-      return failure("{}: {}", partial, code.message());
+    if (const auto code = fs::create_directories(partial, true, fs::all_all))
+      return files::systemError(partial, code.value());
     // saveState() returns the digest of what it wrote, so files need not be read again.
     auto model_digest = model::saveState(partial + "/" + kModel, model);
     if (!model_digest) return model_digest.takeError();
@@ -193,7 +193,7 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
             ? "a repeated trial starts over"
             : fmt::format("the one after epoch {} is intact, and a repeated trial continues from it", older.back());
     return failure("cannot write the checkpoint after epoch {}: {}. Free space there, or leave out `checkpoints`; {}",
-                   epochs, llvm::toString(std::move(written)), kept);
+                   epochs, std::move(written), kept);
   }
   for (const int64_t epoch : older) files::removeTree(epochPath(epoch));
   return llvm::Error::success();

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "runtime/base/clock.h"
 #include "runtime/worker/profile/activity.h"
 #include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/range.h"
@@ -43,7 +44,7 @@ llvm::Expected<Profile> profileSteps(TrialContext& context, Training& training, 
   const Clock::time_point begin = Clock::now();
   if (auto error = runSteps(context, training, steps, "steps", false)) return error;
   context.device.synchronize();
-  profile.wall = std::chrono::duration<double>(Clock::now() - begin).count();
+  profile.wall = base::secondsSince(begin);
   profile.findings = probe->stop(profile.wall);
   profile.phases = clock->take();
   return profile;

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/hash.h"
@@ -160,7 +161,7 @@ llvm::Error runSteps(TrialContext& context, Training& training, int64_t end, int
     if (auto error = addLosses(training, course)) return error;
   context.device.synchronize();
   if (evaluates) context.communicator.barrier();
-  course.training_s += std::chrono::duration<double>(Clock::now() - begin).count();
+  course.training_s += base::secondsSince(begin);
   return evaluates ? addLosses(training, course) : llvm::Error::success();
 }
 

@@ -151,8 +151,7 @@ llvm::Expected<at::Tensor> Training::restoreOptimizer(
     else
       return base::failure("{}: unknown tensor {}", rest.path(), info.name);
   }
-  if (auto error = optimizer.restore(state))
-    return base::failure("{}: {}", rest.path(), llvm::toString(std::move(error)));
+  if (auto error = optimizer.restore(state)) return base::failure("{}: {}", rest.path(), std::move(error));
   return result;
 }
 

@@ -121,7 +121,7 @@ Workload mobilenetV2() {
 
 llvm::Error Training::loadInitialWeights() {
   auto file = safetensors::File::open(std::filesystem::path(context_.spec.root) / parameters_.initial_weights);
-  if (!file) return failure("initial_weights: {}", llvm::toString(file.takeError()));
+  if (!file) return failure("initial_weights: {}", file.takeError());
   // A classifier of another size is the likeliest misfit, so it gets a message of its own.
   const safetensors::TensorInfo* classifier = file->find("classifier.1.weight");
   const int64_t classes = sets_.train->classes();
@@ -131,8 +131,8 @@ llvm::Error Training::loadInitialWeights() {
         "give the file a new classifier",
         file->path(), classifier->shape[0], sets_.train->origin(), classes);
   if (auto error = model::loadState(*file, model_->stateDict()))
-    return failure("initial_weights: {} (expected torchvision's mobilenet_v2 with width_mult {})",
-                   llvm::toString(std::move(error)), parameters_.width);
+    return failure("initial_weights: {} (expected torchvision's mobilenet_v2 with width_mult {})", std::move(error),
+                   parameters_.width);
   return llvm::Error::success();
 }
 

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/data/images/alike.h"
@@ -349,7 +350,6 @@ llvm::Expected<std::unique_ptr<feed::Feed>> Training::evaluationFeed(const data:
 
 llvm::Expected<double> Training::accuracy(const data::Images& images, Course& course) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   const int64_t count = images.count();
   std::unique_ptr<feed::Feed> once;
   if (!test_feed_ || &images != sets_.test.get())
@@ -364,7 +364,7 @@ llvm::Expected<double> Training::accuracy(const data::Images& images, Course& co
     if (!batch) return batch.takeError();
     if (!*batch) break;
     last = (*batch)->last;
-    if ((*batch)->number == 0) evaluation_pause_ = std::max(evaluation_pause_.value_or(0), seconds());
+    if ((*batch)->number == 0) evaluation_pause_ = std::max(evaluation_pause_.value_or(0), base::secondsSince(begin));
     precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
     correct += parallel_->evaluate((*batch)->images).argmax(1).eq((*batch)->labels).sum();
   }
@@ -378,7 +378,7 @@ llvm::Expected<double> Training::accuracy(const data::Images& images, Course& co
                                        left_out, count, images.origin());
   if (left_out > 0 && !llvm::is_contained(notes_, note)) notes_.push_back(note);
   context_.device.synchronize();
-  course.evaluation_s += seconds();
+  course.evaluation_s += base::secondsSince(begin);
   return of_all[0] / static_cast<double>(count - left_out);
 }
 

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
@@ -84,8 +85,8 @@ constexpr const char* kBesideVocabulary[] = {"tokenizer_config.json", "special_t
 /// Writes a file, creating its folder.
 llvm::Error write(const llvm::MemoryBuffer& content, const std::string& to) {
   const std::string folder = llvm::sys::path::parent_path(to).str();
-  if (const auto error = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
-    return failure("{}: {}", folder, error.message());
+  if (const auto code = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
+    return files::systemError(folder, code.value());
   return files::write(to, content.getBuffer());
 }
 
@@ -148,8 +149,8 @@ llvm::Error saveInt4(llama::Decoder& decoder, const Origin& origin, const std::s
       state.push_back({entry.name, entry.tensor.to(at::kCPU, /*non_blocking=*/false, /*copy=*/true)});
   });
   return comm::whileOneWorks(communicator, 0, [&](const comm::CallOthers&) -> llvm::Error {
-    if (const auto error = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
-      return failure("{}: {}", path, error.message());
+    if (const auto code = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
+      return files::systemError(path, code.value());
     if (auto error = model::saveState(path + "/model.safetensors", state).takeError()) return error;
     return copyTokenizer(origin, path);
   });
@@ -206,7 +207,7 @@ llvm::Expected<QualityResult> Training::judge(Course& course) {
     evaluated_->unquantised = answered();
     decoder_->setFakeQuant(true);
   }
-  course.evaluation_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  course.evaluation_s += base::secondsSince(begin);
   return judged(course, *evaluated_,
                 context_.communicator.allReduce(course.training_s + course.evaluation_s, comm::Reduction::Max));
 }

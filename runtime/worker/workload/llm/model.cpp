@@ -13,6 +13,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/worker/llama/random_weights.h"
@@ -51,14 +52,13 @@ llvm::Expected<Model> Model::open(const Parameters& parameters, const std::strin
   } else {
     model.path = std::filesystem::path(root) / choice.folder;
     auto opened = llama::Folder::open(model.path);
-    if (!opened) return base::failure("model: {}", llvm::toString(opened.takeError()));
+    if (!opened) return base::failure("model: {}", opened.takeError());
     model.config = opened->config();
     model.folder = std::move(*opened);
   }
   // Ask on behalf of the CPU: no reason depends on the device.
   if (auto error = llama::checkOptions(model.config, decoderOptions(parameters, c10::kCPU)))
-    return base::failure("model {}: {}", choice.folder.empty() ? choice.name : model.path,
-                         llvm::toString(std::move(error)));
+    return base::failure("model {}: {}", choice.folder.empty() ? choice.name : model.path, std::move(error));
   return model;
 }
 
@@ -140,11 +140,11 @@ double matrixRate(at::ScalarType dtype, at::Device device, const std::function<v
     double best = 0;
     const auto begin = Clock::now();
     // At least two products, at most 50; a slow CPU takes longer than the tenth of a second.
-    for (int i = 0; i < 50 && (i < 2 || Clock::now() - begin < std::chrono::milliseconds(100)); ++i) {
+    for (int i = 0; i < 50 && (i < 2 || base::secondsSince(begin) < 0.1); ++i) {
       const auto start = Clock::now();
       at::mm_out(c, a, b);
       synchronize();
-      best = std::max(best, work / std::chrono::duration<double>(Clock::now() - start).count());
+      best = std::max(best, work / base::secondsSince(start));
     }
     return best;
   } catch (const c10::OutOfMemoryError&) {

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/data/images/sampler.h"
@@ -104,7 +105,7 @@ llvm::Error Training::build(const Settings& settings) {
                             /*without_values=*/spec.rehearsal);
   if (parameters_.hasAdapters() && !parameters_.adapters.empty())
     if (auto error = llama::loadAdapter(std::filesystem::path(spec.root) / parameters_.adapters, *decoder_))
-      return failure("adapters: {}", llvm::toString(std::move(error)));
+      return failure("adapters: {}", std::move(error));
   if (decoder_->attention().kernel() == llama::AttentionKernel::Plain)
     notes_.push_back(
         "attention: this device has no fused kernel for this type and these heads, so all length x length scores are "
@@ -125,7 +126,7 @@ llvm::Error Training::askOtherModel(int64_t vocabulary, int64_t steps) {
   other.model = {"", parameters_.reference};
   other.dpo_full = true;  // no adapters
   auto model = Model::open(other, context_.spec.root);
-  if (!model) return failure("reference_model: {}", llvm::toString(model.takeError()));
+  if (!model) return failure("reference_model: {}", model.takeError());
   if (model->config.vocabulary != vocabulary)
     return failure("reference_model: {} has {} tokens, the model has {}: both must read the same tokens", model->path,
                    model->config.vocabulary, vocabulary);
@@ -285,7 +286,7 @@ llvm::Expected<TokenPass> Training::load(bool held_out, llvm::ArrayRef<int64_t> 
   // DPO's references are kept on the device, so their row numbers travel with the batch.
   TokenPass pass =
       feed_->send(from.batch(items), references_ ? at::tensor(referenceRows(items, held_out)) : at::Tensor());
-  load_wait_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  load_wait_ += base::secondsSince(begin);
   return pass;
 }
 
@@ -420,7 +421,7 @@ llvm::Expected<Evaluation> Training::evaluate(Course& course) {
     result.margin = sums[2] / sums[1];
     result.accuracy = sums[3] / sums[1];
   }
-  course.evaluation_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  course.evaluation_s += base::secondsSince(begin);
   return result;
 }
 
