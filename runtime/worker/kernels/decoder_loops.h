@@ -8,7 +8,6 @@
 // llama/loops.h decides when a tensor can be given to them.
 
 #include <cstdint>
-#include <type_traits>
 
 #include "runtime/worker/kernels/elements.h"
 #include "runtime/worker/kernels/loops.h"
@@ -74,17 +73,6 @@ struct DeviceLoops {
   /// Writes all values of a matrix, [blocks * 64]: computed in the type `stored` that it was made in, then cast to
   /// `as`.
   void (*expand_nf4)(const Nf4Memory& from, Stored stored, Stored as, void* to);
-
-  /// The loops for one element type.
-  template <typename S>
-  const DecoderLoops<S>& of() const {
-    if constexpr (std::is_same_v<S, float>)
-      return fp32;
-    else if constexpr (std::is_same_v<S, Bf16>)
-      return bf16;
-    else
-      return fp16;
-  }
 };
 
 /// The device's loops; null in a program without devices, and before setDeviceLoops().
