@@ -301,8 +301,8 @@ void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial&
   if (!std::isfinite(trial.seconds)) return;
   const auto limits = [&] {
     return own.timeouts > 0 ? std::pair(leastLimit(kind, number),
-                                     stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any))
-                         : std::pair(0.0, 0.0);
+                                        stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any))
+                            : std::pair(0.0, 0.0);
   };
   const auto [least, least_of_others] = limits();
   own.seconds[point].add(trial.seconds);

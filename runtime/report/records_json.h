@@ -108,8 +108,8 @@ inline void describe(base::JsonRecord& io, NextStep& one) {
   auto towards = one.towards == Verdict::Inconclusive ? std::nullopt : std::optional(one.towards);
   auto sessions = one.sessions ? std::optional(one.sessions) : std::nullopt;
   auto at_estimate = one.at_estimate ? std::optional(one.at_estimate) : std::nullopt;
-  io.fields(EXPC_NAMED(one, reach, blocks), "at_estimate", at_estimate, EXPC_NAMED(one, repetitions, seconds), "towards",
-            towards, "sessions", sessions);
+  io.fields(EXPC_NAMED(one, reach, blocks), "at_estimate", at_estimate, EXPC_NAMED(one, repetitions, seconds),
+            "towards", towards, "sessions", sessions);
   if (!io.reads()) return;
   one.towards = towards.value_or(Verdict::Inconclusive);
   one.sessions = sessions.value_or(0);
