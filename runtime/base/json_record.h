@@ -143,7 +143,7 @@ class JsonRecord {
     any<Numbers::Finite>(key, value);
     if constexpr (sizeof...(rest) > 0) required(rest...);
   }
-  /// The same for a result that programs read, whose numbers need not be finite (jsonNumber).
+  /// Required fields of a result that programs read, whose numbers need not be finite (jsonNumber).
   template <typename T, typename... Rest>
   void fields(Key key, T&& value, Rest&&... rest) {
     any<Numbers::Measured>(key, const_cast<std::remove_cvref_t<T>&>(value));  // writing changes nothing
