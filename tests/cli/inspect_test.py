@@ -76,12 +76,12 @@ class Inspect(Command):
 
     def test_rows_that_a_quality_trial_would_refuse_are_refused_before_the_first_trial(self):
         self.rows("rows.jsonl", [row("q" * i, "a", split="train") for i in range(1, 90)])
-        self.rows("held.jsonl", [row("x", "y"), row("x", "y", weight=0.5)])
+        self.rows("held.jsonl", [row("x", "y"), row("x", "y", weight=-0.5)])
         self.rows("cut.jsonl", [row("x" * 90, "y")])
         self.rows("exam.jsonl", [row("q", "a", choices=["b", "c"]), row("x", "a")])
         quality = STUDY.replace("iteration_time", "iteration_time, evaluation_loss").replace("warmup 0 }", "warmup 0 } quality { repeat 1  epochs 1 }")
         said = lambda text: " ".join(text.replace(f"{self.folder}/", "").split())  # noqa: E731
-        for argument, why in (('validation = file("held.jsonl")', "validation: held.jsonl: row 2: 'weight' is 0.5"),
+        for argument, why in (('validation = file("held.jsonl")', "validation: held.jsonl: row 2: 'weight' is -0.5, expected 0 or a number from 0.0001 to 10000"),
                               ('validation = file("cut.jsonl")', "validation: none of the 1 rows of cut.jsonl has an answer within max_length = 64"),
                               ('validation = column("split")', "validation: column 'split' of rows.jsonl leaves no row to evaluate"),
                               ('questions = file("exam.jsonl")', "questions: exam.jsonl: row 1: its answer is not one of 'choices'")):
@@ -100,7 +100,7 @@ class Inspect(Command):
     def test_rows_with_tools_are_chats_and_rows_switched_off_are_noted(self):
         call = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {"b": 1, "a": 2}}}]}
         messages = [{"role": "user", "content": "q"}, call, {"role": "tool", "content": "7"}, {"role": "assistant", "content": "seven"}]
-        self.rows("rows.jsonl", [{"messages": messages, "tools": [{"name": "f"}]}, row("q", "a", train=False), row("q", "b", weight=0.5)])
+        self.rows("rows.jsonl", [{"messages": messages, "tools": [{"name": "f"}]}, row("q", "a", train=False), row("q", "b", loss_scale=0.5)])
         (of,) = self.inspect("rows.jsonl", "--tokenizer", TOKENIZER, code=1)
         self.assertEqual((of["template"], of["rows"], {name: share["messages"] for name, share in of["roles"].items()}),
                          ("chat", 2, {"system": 2, "user": 2, "assistant": 3, "ipython": 1}))

@@ -34,6 +34,7 @@ struct RowFacts {
   bool empty = false;   // an answer without text
   std::string special;  // a special token's name that stands in the text
   std::map<text::Role, RoleShare> roles;
+  WeightRange weights;
   uint64_t exact = 0, normal = 0;  // digests of the texts, as they are and normalised
 };
 
@@ -85,6 +86,19 @@ llvm::Error addText(RowFacts& facts, const text::Tokenizer& tokenizer, const tex
   return llvm::Error::success();
 }
 
+WeightRange weightsOf(const text::Example& example) {
+  if (!example.rejected.empty()) return {example.weight, example.weight};
+  WeightRange range;
+  bool first = true;
+  for (const text::Message& message : example.chosen) {
+    if (message.masked) continue;
+    range.least = first ? message.weight : std::min(range.least, message.weight);
+    range.most = first ? message.weight : std::max(range.most, message.weight);
+    first = false;
+  }
+  return range;
+}
+
 /// Collects the facts of one row.
 llvm::Expected<RowFacts> factsOf(const text::TokenRows& rows, const text::Tokenizer& tokenizer, int64_t number,
                                  size_t most) {
@@ -94,6 +108,7 @@ llvm::Expected<RowFacts> factsOf(const text::TokenRows& rows, const text::Tokeni
   RowFacts facts;
   facts.whole = row->size();
   facts.teaches = true;
+  facts.weights = weightsOf(example);
   if (auto error = addText(facts, tokenizer, example.chosen, row->chosen, most)) return error;
   if (row->rejected)
     if (auto error = addText(facts, tokenizer, example.rejected, *row->rejected, most)) return error;
@@ -324,6 +339,12 @@ llvm::Expected<RowsReport> RowsInspection::run() {
       for (const auto& [role, share] : row.roles) {
         report_.roles[role].messages += share.messages;
         report_.roles[role].tokens += share.tokens;
+      if (!row.weights.plain() && row.teaches) {
+        WeightRange& all = report_.weights;
+        all = report_.weighted++ == 0
+                  ? row.weights
+                  : WeightRange{std::min(all.least, row.weights.least), std::max(all.most, row.weights.most)};
+      }
       }
     }
     report_.numbers = (*train)->numbers;
@@ -363,7 +384,7 @@ llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads
     if (auto error = text::checkParts(column, rows->origin(), rows->count() - apart, apart)) return error;
   }
   if (!source.validation.empty()) {
-    auto held_out = text::TokenRows::open(apartFrom(source.rows, source.validation, false));
+    auto held_out = opened(apartFrom(source.rows, source.validation, false));
     if (!held_out) return held_out.takeError();
     auto lengths = text::rowLengths(*held_out, threads);
     if (!lengths) return lengths.takeError();

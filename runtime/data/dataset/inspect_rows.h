@@ -34,6 +34,13 @@ struct RoleShare {
 };
 
 /// A description of the rows that were read.
+/// The weights of the learnt messages of a row, or of the pair.
+struct WeightRange {
+  double least = 1, most = 1;
+
+  bool plain() const { return least == 1 && most == 1; }
+};
+
 struct RowsReport {
   std::string origin, validation, questions;  // files; the latter two may be ""
   std::string tokenizer;
@@ -44,6 +51,8 @@ struct RowsReport {
   std::map<text::Role, RoleShare> roles;
   int64_t tokens = 0, learnt = 0;  // of all texts, after cutting
   std::vector<Problem> problems;   // worst first
+  int64_t weighted = 0;            // rows with weights other than 1 and 0
+  WeightRange weights;             // of these
 
   /// The index of the longest row, the first if several are; there must be one.
   size_t longest() const;

@@ -51,6 +51,8 @@ struct Example {
   std::vector<std::string> choices = {};  // the row's column `choices`, if DatasetOptions::choices asks for it
 };
 
+  /// How much the row counts among others, above 0. The messages' weights contain it, unless the row is a pair.
+  double weight = 1;
 /// All rows of a file.
 struct Dataset {
   std::string origin;  // the file's name
@@ -60,6 +62,8 @@ struct Dataset {
   bool borrowed_answers = false;
 };
 
+  /// Whether DatasetOptions::byte_limit ended the reading.
+  bool in_part = false;
 /// Reads a file of rows.
 ///
 /// Columns: instruct has instruction, output and perhaps input; grammar input and output; summarize dialogue and
@@ -74,10 +78,11 @@ struct Dataset {
 /// With a column of parts, rows of the part train are trained on, those of validation (valid, val, dev, eval; or true,
 /// 1) are held out, and those of test are left out.
 ///
-/// A message or row that says that it is not learnt (weight 0, train false, …) is masked; a text in `system` becomes
-/// the first message. Other fields that decide what is learnt or seen (weight 0.5, reasoning, …) are refused unless
-/// they change nothing: ignoring them would train on something else than the file says. Errors name file, row
-/// and column.
+/// A message or row that says that it is not learnt (weight 0, train false, …) is masked, and `weight` or `loss_weight`
+/// say how much it counts; in a pair only the row's may be a fraction. A file whose rows are all masked is an error. A
+/// text in `system` becomes the first message. Other fields that decide what is learnt or seen (loss_scale 2,
+/// reasoning, …) are refused unless they change nothing: ignoring them would train on something else than the file
+/// says. Errors name file, row and column.
 llvm::Expected<Dataset> readDataset(const DatasetOptions& options);
 
 /// A row that was refused: its number, counted from 1, and why.

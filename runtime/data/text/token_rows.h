@@ -41,6 +41,7 @@ struct TextSize {
   int64_t tokens = 0;
   int64_t learnt = 0;  // labels that are learnt; the first never is, since no token predicts it
   bool cut = false;
+  double weight = 0;  // the sum of these labels' weights
 };
 /// The size of an encoded text.
 TextSize sizeOf(const Sample& sample);
@@ -59,6 +60,7 @@ struct RowSize {
 struct TokenRow {
   Sample chosen;
   std::optional<Sample> rejected;  // for pairs
+  double weight = 1;               // how much the row or pair counts among others (Example::weight)
 
   /// The sizes of the row's texts.
   RowSize size() const;

@@ -53,7 +53,7 @@ struct Survey {
 /// that is every row, because packs are laid out by exact sizes.
 llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks) {
   // One row's values in the table that the ranks exchange.
-  enum { Learns, Alike, Cut, Tokens, Learnt, Values };
+  enum { Learns, Alike, Cut, Tokens, Weight, Values };
   std::vector<int64_t> asked, own;
   for (int64_t number = 0; number < rows.source().count(); ++number)
     if (packing || !rows.source().isShort(number)) asked.push_back(number);
@@ -69,7 +69,7 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
     of[Alike] = size.alike && size.chosen.learnt > 0;
     of[Cut] = size.chosen.cut + size.rejected.cut;
     of[Tokens] = static_cast<double>(size.chosen.tokens);
-    of[Learnt] = static_cast<double>(size.chosen.learnt);
+    of[Weight] = size.chosen.weight;
   }
   values = ranks.largestOf(std::move(values));
   Survey survey;
@@ -82,7 +82,7 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
     if (!known) survey.alike += static_cast<int64_t>(of[Alike]);
     if (!known && of[Learns] == 0) continue;
     survey.learning.push_back(number);
-    if (packing) survey.sizes.push_back({static_cast<int64_t>(of[Tokens]), static_cast<int64_t>(of[Learnt]), false});
+    if (packing) survey.sizes.push_back({.tokens = static_cast<int64_t>(of[Tokens]), .weight = of[Weight]});
   }
   return survey;
 }
@@ -153,12 +153,13 @@ llvm::Error MadeRows::make(llvm::ArrayRef<int64_t> numbers) {
   return llvm::Error::success();
 }
 
-Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers)
+Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, bool by_rows)
     : kind_(rows->source().pairs() ? Kind::Pairs : Kind::Rows),
       rows_(std::move(rows)),
       numbers_(std::move(numbers)),
       bounds_(numbers_.size() + 1),
-      learnt_(numbers_.size()) {
+      weights_(numbers_.size()),
+      by_rows_(by_rows || kind_ == Kind::Pairs) {
   std::iota(bounds_.begin(), bounds_.end(), 0);
 }
 
@@ -169,9 +170,9 @@ Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, llvm:
   for (const text::TextSize& of : sizes) lengths.push_back(of.tokens);
   bounds_ = text::packBounds(lengths, size);
   // Sizes tell each pack's weight, so packs need no tell().
-  learnt_.resize(bounds_.size() - 1);
-  for (size_t item = 0; item < learnt_.size(); ++item)
-    for (size_t i = bounds_[item]; i < bounds_[item + 1]; ++i) learnt_[item] += sizes[i].learnt;
+  weights_.resize(bounds_.size() - 1);
+  for (size_t item = 0; item < weights_.size(); ++item)
+    for (size_t i = bounds_[item]; i < bounds_[item + 1]; ++i) weights_[item] += sizes[i].weight;
 }
 
 llvm::ArrayRef<int64_t> Items::rowsOf(int64_t item) const {
@@ -189,16 +190,19 @@ llvm::Error Items::make(llvm::ArrayRef<int64_t> items) {
   // A pack's weight is known from the sizes; rows and pairs learn theirs now.
   if (kind_ == Kind::Packs) return llvm::Error::success();
   for (const int64_t item : items) {
-    const text::RowSize size = rows_->row(rowsOf(item)[0]).size();
-    learnt_[item] = size.chosen.learnt + size.rejected.learnt;
+    const text::TokenRow& row = rows_->row(rowsOf(item)[0]);
+    weights_[item] = by_rows_ ? row.weight : sizeOf(row.chosen).weight;
   }
   return llvm::Error::success();
 }
 
 // An unknown value is 0, so the largest over the ranks is the value of the rank that knows it.
-void Items::tell(const Ranks& ranks) {
-  const auto all = ranks.largestOf({learnt_.begin(), learnt_.end()});
-  std::ranges::transform(all, learnt_.begin(), [](double count) { return static_cast<int64_t>(count); });
+void Items::tell(const Ranks& ranks) { weights_ = ranks.largestOf(std::move(weights_)); }
+
+double Items::weight(llvm::ArrayRef<int64_t> items) const {
+  double sum = 0;
+  for (const int64_t item : items) sum += weights_[item];
+  return sum;
 }
 
 std::vector<double> Items::lengths(int64_t item) const {
@@ -247,7 +251,11 @@ text::TokenBatch Items::batch(llvm::ArrayRef<int64_t> items) const {
     if (row.rejected) rejected.push_back(&*row.rejected);
   }
   const text::Token pad = rows_->source().pad();
-  return kind_ == Kind::Pairs ? text::collatePairs(chosen, rejected, pad) : text::collate(chosen, pad);
+  text::TokenBatch batch =
+      kind_ == Kind::Pairs ? text::collatePairs(chosen, rejected, pad) : text::collate(chosen, pad);
+  if (!by_rows_ || llvm::all_of(items, [&](int64_t item) { return weights_[item] == 1; })) return batch;
+  for (const int64_t item : items) batch.row_weights.push_back(weights_[item]);
+  return batch;
 }
 
 std::string tokenizerPath(const Parameters& parameters, const std::string& root) {
@@ -359,10 +367,12 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
   }
   if (hold_out && !made_up) noteCopies(*data, parts->train, apart, parts->held_out, notes);
   // Held-out rows are never packed: evaluation weighs single rows.
-  Items held_out(apart.rows, at(apart.survey.learning, hold_out ? parts->held_out : std::vector<int64_t>()));
+  Items held_out(apart.rows, at(apart.survey.learning, hold_out ? parts->held_out : std::vector<int64_t>()),
+                 parameters.per_row);
   std::vector<int64_t> numbers = at(data->survey.learning, parts->train);
   if (!parameters.packing)
-    return RowSets{Items(data->rows, std::move(numbers)), std::move(held_out), origin, std::move(notes)};
+    return RowSets{Items(data->rows, std::move(numbers), parameters.per_row), std::move(held_out), origin,
+                   std::move(notes)};
   Items packs(data->rows, std::move(numbers), at(data->survey.sizes, parts->train), parameters.max_length);
   notes.push_back(
       fmt::format("{} rows are {} packs of {} tokens", parts->train.size(), packs.count(), parameters.max_length));

@@ -89,9 +89,9 @@ Parameters made(int64_t count, expc::text::Template kind = expc::text::Template:
   return parameters;
 }
 
-int64_t learntOf(const Items& items) {
-  int64_t sum = 0;
-  for (int64_t i = 0; i < items.count(); ++i) sum += items.learnt(i);
+double learntOf(const Items& items) {
+  double sum = 0;
+  for (int64_t i = 0; i < items.count(); ++i) sum += items.weight(i);
   return sum;
 }
 
@@ -119,7 +119,10 @@ TEST_CASE("what a batch holds is what its items say") {
     CHECK((sets.train.kind() == (pairs ? Items::Kind::Pairs : Items::Kind::Rows)));
     const auto batch = sets.train.batch({1, 4, 2});
     CHECK(batch.rows == (pairs ? 6 : 3));
-    CHECK(batch.learnt == sets.train.learnt(1) + sets.train.learnt(4) + sets.train.learnt(2));
+    if (pairs)
+      CHECK(sets.train.weight({1, 4, 2}) == 3);
+    else
+      CHECK(static_cast<double>(batch.learnt) == sets.train.weight({1, 4, 2}));
     CHECK(static_cast<double>(batch.real) == sets.train.tokens(1) + sets.train.tokens(4) + sets.train.tokens(2));
   }
 }
@@ -150,7 +153,7 @@ TEST_CASE("rows of which nothing is left to learn are left out, or the reason wh
   const RowSets sets = open(parameters, false);
   CHECK(sets.train.count() < 30);
   CHECK(sets.train.count() > 0);
-  for (int64_t i = 0; i < sets.train.count(); ++i) CHECK(sets.train.learnt(i) > 0);
+  for (int64_t i = 0; i < sets.train.count(); ++i) CHECK(sets.train.weight(i) > 0);
   REQUIRE(sets.notes.size() == 2);
   CHECK(sets.notes[1].find("rows are skipped") != std::string::npos);
   parameters.max_length = 16;
@@ -267,6 +270,42 @@ TEST_CASE("pairs whose answers do not differ are left out and counted, by every 
   REQUIRE_FALSE(static_cast<bool>(none));
   CHECK(llvm::toString(none.takeError()).find("there is nothing to prefer") != std::string::npos);
   llvm::sys::fs::remove(parameters.data.path);
+TEST_CASE("weights of rows are those of their tokens, or of the rows where losses are taken by rows") {
+  Parameters parameters = made(0);
+  parameters.data.path = written({row("one"), row("two", R"(, "weight": 0.5)"), row("six", R"(, "weight": 4)")});
+  const RowSets tokens = open(parameters, false);
+  const double plain = tokens.train.weight(0);
+  CHECK(plain > 1);
+  CHECK(tokens.train.weight(1) == 0.5 * plain);
+  CHECK(tokens.train.weight(2) == 4 * plain);
+  CHECK(tokens.train.batch({0}).weights.empty());
+  const auto batch = tokens.train.batch({0, 1});
+  CHECK(batch.row_weights.empty());
+  CHECK(batch.weights.size() == batch.labels.size());
+  CHECK(batch.weights.front() == 1);
+  CHECK(std::count(batch.weights.begin(), batch.weights.end(), 0.5) >= static_cast<int64_t>(plain));
+  parameters.packing = true;
+  parameters.max_length = 256;
+  const RowSets packs = open(parameters, false);
+  REQUIRE(packs.train.count() == 1);
+  CHECK(packs.train.weight(0) == 5.5 * plain);
+  CHECK(packs.train.batch({0}).weights.size() == 256);
+  parameters.packing = false;
+  parameters.per_row = true;
+  const RowSets rows = open(parameters, false);
+  CHECK(rows.train.weight({0, 1, 2}) == 5.5);
+  CHECK(rows.train.batch({2, 1}).row_weights == std::vector<double>{4, 0.5});
+  CHECK(rows.train.batch({0}).row_weights.empty());
+  parameters.method = Method::Dpo;
+  llvm::sys::fs::remove(parameters.data.path);
+  const auto pair = [](const std::string& more) { return row("q", R"(, "chosen": "a", "rejected": "b")" + more); };
+  parameters.data.path = written({pair(""), pair(R"(, "loss_weight": 3)")});
+  const RowSets pairs = open(parameters, false);
+  CHECK(pairs.train.batch({1, 0}).row_weights == std::vector<double>{3, 1});
+  CHECK(pairs.train.batch({1, 0}).weights.empty());
+  llvm::sys::fs::remove(parameters.data.path);
+}
+
 }
 
 TEST_CASE("ranks have the rows of one, whoever made which") {
@@ -298,7 +337,7 @@ TEST_CASE("ranks have the rows of one, whoever made which") {
         CHECK(batch.tokens == expected.tokens);
         CHECK(batch.labels == expected.labels);
         CHECK(batch.lengths == expected.lengths);
-        for (const int64_t item : all(own.train)) CHECK(own.train.learnt(item) == alone.train.learnt(item));
+        for (const int64_t item : all(own.train)) CHECK(own.train.weight(item) == alone.train.weight(item));
         for (const int64_t item : taken) CHECK(own.train.seen(item) == alone.train.seen(item));
       });
     }
