@@ -106,6 +106,7 @@ std::optional<std::vector<Subject>> subjectsOf(const StudyOptions& options, cons
   Compilation compilation;
   code = kError;
   if (!openWithoutErrors(options, console, compilation)) return code = compilation.code(), std::nullopt;
+  compilation.program->lookup = fileLookups(options.file, compilation.notes, /*byte_limit=*/0);
   auto system = findSystem(*compilation.program, "local", {});
   if (!system) return console.error(system.takeError()), std::nullopt;
   LoadedPlans plans = plansFor(*system, options, std::nullopt, compilation, console);

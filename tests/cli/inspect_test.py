@@ -105,7 +105,31 @@ class Inspect(Command):
         self.assertEqual((of["template"], of["rows"], {name: share["messages"] for name, share in of["roles"].items()}),
                          ("chat", 2, {"system": 2, "user": 2, "assistant": 3, "ipython": 1}))
         self.assertEqual(self.found(of["problems"]), [("error", "rows.jsonl", [3]), ("note", "rows.jsonl", [2])])
-        self.assertIn("'weight' is 0.5", of["problems"][0]["text"])
+        self.assertIn("'loss_scale' is 0.5", of["problems"][0]["text"])
+        self.assertNotIn("weights", of)
+
+    def test_weights_are_shown(self):
+        half = {"role": "assistant", "content": "b", "weight": 0.5}
+        turns = row("q", "a")["messages"] + [{"role": "user", "content": "r"}, half]
+        self.rows("rows.jsonl", [row("p", "a"), {"messages": turns, "weight": 3}, row("s", "a", weight=0), row("t", "c", loss_weight=4)])
+        (of,) = self.inspect("rows.jsonl", "--tokenizer", TOKENIZER)
+        self.assertEqual(of["weights"], {"rows": 2, "least": 1.5, "most": 4})
+        self.assertIn("weights   1.5 to 4 in 2 rows; all others weigh 1\n", self.expc("data", "inspect", "rows.jsonl", "--tokenizer", TOKENIZER).stdout)
+        self.rows("pairs.jsonl", [{"prompt": "q", "chosen": "a", "rejected": "b", "weight": weight} for weight in (1, 0.25)])
+        (of,) = self.inspect("pairs.jsonl", "--tokenizer", TOKENIZER)
+        self.assertEqual(of["weights"], {"rows": 1, "least": 0.25, "most": 0.25})
+
+    def test_a_plan_reads_the_first_part_of_a_large_file_and_a_run_all_of_it(self):
+        line = json.dumps(row("q", "a", ignored="a" * 999_000))
+        self.write("rows.jsonl", "".join(f"{line}\n" for _ in range(75)) + json.dumps(row("q", "b" * 5, weight=-1)) + "\n")
+        self.write("s.exp", STUDY)
+        planned = self.expc("plan", "s.exp", "--devices", "cpu:1")
+        self.assertNotIn("Cannot run yet", planned.stdout)
+        self.assertRegex(planned.stderr, r"note: \S*rows\.jsonl after row 67 is not checked yet \(64 MiB are\); a run checks all of it")
+        self.assertRegex(planned.stderr, r"memory of trials that read \S*rows\.jsonl is estimated by its first 67 rows \(64 MiB\)")
+        self.assertIn("rows.jsonl: row 76: 'weight' is -1", self.expc("run", "s.exp", "--devices", "cpu:1", code=1).stderr)
+        (of,) = self.inspect("s.exp", code=1)
+        self.assertEqual((of["rows"], self.found(of["problems"])[0]), (75, ("error", "rows.jsonl", [76])))
 
     def test_every_broken_line_is_listed(self):
         good = json.dumps(row("q", "a"))

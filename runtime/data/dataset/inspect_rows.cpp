@@ -156,8 +156,11 @@ class RowsInspection {
 
 /// The options with which other rows than those of the data are read.
 text::TokenRowsOptions apartFrom(text::TokenRowsOptions options, const std::string& path, bool questions) {
-  options.data = {
-      .path = path, .kind = options.data.kind, .pairs = options.data.pairs && !questions, .choices = questions};
+  options.data = {.path = path,
+                  .kind = options.data.kind,
+                  .pairs = options.data.pairs && !questions,
+                  .choices = questions,
+                  .byte_limit = options.data.byte_limit};
   options.parameter = questions ? "questions" : "validation";
   return options;
 }
@@ -374,11 +377,16 @@ llvm::Expected<RowsReport> inspectRows(const RowsSource& source, unsigned thread
   return RowsInspection(source, threads, tick).run();
 }
 
-llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads) {
-  auto rows = text::TokenRows::open(source.rows);
+llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads, std::vector<std::string>& in_part) {
+  const auto opened = [&](const text::TokenRowsOptions& options) {
+    auto rows = text::TokenRows::open(options);
+    if (rows && rows->inPart()) in_part.push_back(fmt::format("{} after row {}", rows->origin(), rows->count()));
+    return rows;
+  };
+  auto rows = opened(source.rows);
   if (!rows) return rows.takeError();
   if (!evaluates) return llvm::Error::success();
-  if (const std::string& column = source.rows.data.part_column; !column.empty()) {
+  if (const std::string& column = source.rows.data.part_column; !column.empty() && !rows->inPart()) {
     int64_t apart = 0;
     for (int64_t number = 0; number < rows->count(); ++number) apart += rows->isHeldOut(number);
     if (auto error = text::checkParts(column, rows->origin(), rows->count() - apart, apart)) return error;

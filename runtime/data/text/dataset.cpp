@@ -533,6 +533,7 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
       break;
     }
     if (!*more) break;
+    if ((dataset.in_part = options.byte_limit > 0 && rows.bytes() > options.byte_limit)) break;
     auto error = reader.add(row, rows.raw());
     if (!error) continue;
     std::string why = fmt::format("{} (template {})", llvm::toString(std::move(error)), nameOf(options.kind));
@@ -540,7 +541,7 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
     faults->push_back({count + 1, std::move(why)});
   }
   if (count == 0 && (!faults || faults->empty())) return failure("{}: it has no rows", rows.name());
-  if (!reader.any() && (!faults || faults->empty()))
+  if (!reader.any() && !dataset.in_part && (!faults || faults->empty()))
     return failure("{}: column '{}' says test for all {} rows, so none is left", rows.name(), options.part_column,
                    count);
   if (reader.any() && !reader.learns() && !options.choices && !faults && !dataset.in_part)

@@ -40,6 +40,8 @@ struct DatasetOptions {
   bool choices = false;
   /// The number of rows that are taken from the start; 0: all.
   int64_t row_limit = 0;
+  /// The bytes of rows after which no further row is read; 0: no limit.
+  uint64_t byte_limit = 0;
   /// The column that says which rows are held out; "": no row is.
   std::string part_column;
 };

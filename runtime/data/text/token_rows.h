@@ -112,6 +112,8 @@ class TokenRows {
   /// Remarks for readers of the results, such as that answers were borrowed.
   const std::vector<std::string>& notes() const { return notes_; }
 
+  /// Whether the data set has more rows than DatasetOptions::byte_limit let in.
+  bool inPart() const { return dataset_.in_part; }
   /// The conversations of a row of a data set.
   const Example& example(int64_t number) const { return dataset_.examples[number]; }
   /// Encodes a row; numbers count from 0 in the file's order. Errors name file and row.
