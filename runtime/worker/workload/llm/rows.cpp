@@ -87,9 +87,14 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
   return survey;
 }
 
+/// A note on so many things of all.
+plan::Note share(plan::Note::Code code, int64_t count, int64_t all, const char* metric = "", const char* what = "") {
+  return {code, metric, static_cast<double>(count), what, static_cast<double>(all)};
+}
+
 /// Notes what is left out and cut; an error if nothing is left. `what` is the parameter that names the rows.
 llvm::Error describe(const std::string& what, const text::TokenRows& rows, const Survey& survey, int64_t max_length,
-                     std::vector<std::string>& notes) {
+                     std::vector<plan::Note>& notes) {
   const int64_t all = rows.count(), kept = std::ssize(survey.learning);
   const int64_t without = all - kept - survey.alike;  // rows of which no part of the answer is left
   if (kept == 0 && survey.alike > 0)
@@ -98,15 +103,9 @@ llvm::Error describe(const std::string& what, const text::TokenRows& rows, const
         "prefer: use other pairs, or raise max_length if they differ later",
         what, all, rows.origin(), max_length);
   if (kept == 0) return text::nothingToLearn(what, all, rows.origin(), max_length);
-  if (survey.cut > 0)
-    notes.push_back(fmt::format("{} of {} texts were truncated to max_length = {} tokens", survey.cut,
-                                rows.pairs() ? 2 * all : all, max_length));
-  if (without > 0)
-    notes.push_back(
-        fmt::format("{} of {} rows are skipped: they have no answer to learn within max_length", without, all));
-  if (survey.alike > 0)
-    notes.push_back(
-        fmt::format("{} of {} pairs are skipped: their two answers are equal within max_length", survey.alike, all));
+  if (survey.cut > 0) notes.push_back(share(plan::Note::Truncated, survey.cut, rows.pairs() ? 2 * all : all));
+  if (without > 0) notes.push_back(share(plan::Note::Unlearnt, without, all));
+  if (survey.alike > 0) notes.push_back(share(plan::Note::EqualPairs, survey.alike, all));
   return llvm::Error::success();
 }
 
@@ -118,16 +117,16 @@ struct Source {
 
 /// Opens and surveys rows. A collective.
 llvm::Expected<Source> openSource(const text::TokenRowsOptions& options, bool packing, const Ranks& ranks,
-                                  std::vector<std::string>& notes) {
+                                  std::vector<plan::Note>& notes) {
   auto opened = text::TokenRows::open(options);
   if (!opened) return opened.takeError();
   const auto rows = std::make_shared<MadeRows>(std::move(*opened));
-  std::vector<std::string> own = rows->source().notes();
+  std::vector<plan::Note> own(rows->source().notes().begin(), rows->source().notes().end());
   auto survey = surveyed(*rows, packing, ranks);
   if (!survey) return survey.takeError();
   if (auto error = describe(options.parameter, rows->source(), *survey, options.max_length, own)) return error;
   // The second source has some notes in common with the first, such as those about the tokenizer.
-  for (std::string& note : own)
+  for (plan::Note& note : own)
     if (!llvm::is_contained(notes, note)) notes.push_back(std::move(note));
   return Source{rows, std::move(*survey)};
 }
@@ -317,7 +316,8 @@ llvm::Expected<Split> split(const Source& source, const ValidationChoice& valida
 
 /// Notes how many held-out rows are also trained on: there the evaluation measures memory. Compares digests of texts.
 void noteCopies(const Source& train, const std::vector<int64_t>& trained, const Source& held_out,
-                const std::vector<int64_t>& apart, std::vector<std::string>& notes) {
+                const std::vector<int64_t>& apart, std::vector<plan::Note>& notes) {
+  constexpr const char* kHeldOut = "held-out row";
   const auto copies = [&](bool loosely) {
     const auto digests = [&](const Source& source, const std::vector<int64_t>& places) {
       std::vector<uint64_t> all;
@@ -328,14 +328,9 @@ void noteCopies(const Source& train, const std::vector<int64_t>& trained, const 
     return data::countAmong(digests(held_out, apart), digests(train, trained));
   };
   if (const int64_t alike = copies(false); alike > 0)
-    notes.push_back(
-        fmt::format("{} of {} rows held out for evaluation are also training rows, so evaluation_loss there measures "
-                    "memorisation",
-                    alike, apart.size()));
+    notes.push_back(share(plan::Note::Leaked, alike, std::ssize(apart), "evaluation_loss", kHeldOut));
   if (const int64_t loosely = copies(true) - copies(false); loosely > 0)
-    notes.push_back(
-        fmt::format("{} of {} rows held out for evaluation differ from a training row only in case or white space",
-                    loosely, apart.size()));
+    notes.push_back(share(plan::Note::NearlyLeaked, loosely, std::ssize(apart), "", kHeldOut));
 }
 
 }  // namespace
@@ -345,7 +340,7 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
                                  const std::string& model_folder, uint64_t seed, bool hold_out, const Ranks& ranks) {
   text::TokenRowsOptions options = rowsOptions(parameters, root, vocabulary, model_folder, seed);
   const bool made_up = options.data.path.empty();
-  std::vector<std::string> notes;
+  std::vector<plan::Note> notes;
   auto data = openSource(options, parameters.packing, ranks, notes);
   if (!data) return data.takeError();
   auto parts = split(*data, parameters.validation, seed, hold_out);
@@ -362,8 +357,7 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
     std::iota(parts->held_out.begin(), parts->held_out.end(), 0);
     notes.push_back(fmt::format("{} rows of {} are evaluated", parts->held_out.size(), apart.rows->source().origin()));
   } else if (!parts->held_out.empty()) {
-    notes.push_back(
-        fmt::format("{} of {} rows are held out for evaluation", parts->held_out.size(), data->survey.learning.size()));
+    notes.push_back(share(plan::Note::HeldOut, std::ssize(parts->held_out), std::ssize(data->survey.learning)));
   }
   if (hold_out && !made_up) noteCopies(*data, parts->train, apart, parts->held_out, notes);
   // Held-out rows are never packed: evaluation weighs single rows.

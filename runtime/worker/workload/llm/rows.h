@@ -16,6 +16,7 @@
 #include "runtime/data/text/batches.h"
 #include "runtime/data/text/questions.h"
 #include "runtime/data/text/token_rows.h"
+#include "runtime/plan/note.h"
 #include "runtime/worker/workload/llm/parameters.h"
 
 namespace expc::workload::llm {
@@ -98,7 +99,7 @@ class Items {
 struct RowSets {
   Items train, held_out;
   std::string origin;  // the file, or "synthetic(500)"
-  std::vector<std::string> notes;
+  std::vector<plan::Note> notes;
 };
 
 /// The questions that the parameters name, and the tokenizer for answers.

@@ -13,6 +13,7 @@
 #include <thread>
 
 using namespace expc::workload::llm;
+using expc::plan::Note;
 
 namespace {
 
@@ -155,7 +156,8 @@ TEST_CASE("rows of which nothing is left to learn are left out, or the reason wh
   CHECK(sets.train.count() > 0);
   for (int64_t i = 0; i < sets.train.count(); ++i) CHECK(sets.train.weight(i) > 0);
   REQUIRE(sets.notes.size() == 2);
-  CHECK(sets.notes[1].find("rows are skipped") != std::string::npos);
+  CHECK(sets.notes[0].code == Note::Truncated);
+  CHECK(sets.notes[1] == Note(Note::Unlearnt, "", static_cast<double>(30 - sets.train.count()), "", 30));
   parameters.max_length = 16;
   auto none = openRows(parameters, "/", 1000, "", 7, false, {});
   REQUIRE_FALSE(static_cast<bool>(none));
@@ -177,9 +179,8 @@ TEST_CASE("rows held out that are also trained on are counted") {
     llvm::sys::fs::remove(path);
     return sets.notes.back();
   };
-  CHECK(note(4) ==
-        "4 of 4 rows held out for evaluation are also training rows, so evaluation_loss there measures memorisation");
-  CHECK(note(40) == "4 of 40 rows are held out for evaluation");
+  CHECK(note(4) == Note(Note::Leaked, "evaluation_loss", 4, "held-out row", 4));
+  CHECK(note(40) == Note(Note::HeldOut, "", 4, "", 40));
 }
 
 namespace {
@@ -211,12 +212,10 @@ TEST_CASE("rows of another file are evaluated, all of them, and all rows of the 
   const RowSets sets = open(parameters, true);
   CHECK(sets.train.count() == 3);
   CHECK(sets.held_out.count() == 4);
-  const auto said = [&](const std::string& note) {
-    return std::ranges::any_of(sets.notes, [&](const std::string& one) { return one.starts_with(note); });
-  };
-  CHECK(said("4 rows of " + parameters.validation.path + " are evaluated"));
-  CHECK(said("1 of 4 rows held out for evaluation are also training rows"));
-  CHECK(said("1 of 4 rows held out for evaluation differ from a training row only in case or white space"));
+  const auto has = [&](const Note& note) { return std::ranges::find(sets.notes, note) != sets.notes.end(); };
+  CHECK(has("4 rows of " + parameters.validation.path + " are evaluated"));
+  CHECK(has({Note::Leaked, "evaluation_loss", 1, "held-out row", 4}));
+  CHECK(has({Note::NearlyLeaked, "", 1, "held-out row", 4}));
   // Timed trials evaluate nothing.
   CHECK(open(parameters, false).held_out.count() == 0);
   parameters.validation.path = "/no/such/file.jsonl";
@@ -261,8 +260,7 @@ TEST_CASE("pairs whose answers do not differ are left out and counted, by every 
     asRanks(count, [&](const Ranks& ranks) {
       const RowSets sets = opened(parameters, false, 7, ranks);
       CHECK(sets.train.count() == 8);
-      CHECK(std::count(sets.notes.begin(), sets.notes.end(),
-                       "16 of 24 pairs are skipped: their two answers are equal within max_length") == 1);
+      CHECK(std::ranges::count(sets.notes, Note(Note::EqualPairs, "", 16, "", 24)) == 1);
     });
   llvm::sys::fs::remove(parameters.data.path);
   parameters.data.path = written([](int) { return "same"; });
@@ -331,7 +329,7 @@ TEST_CASE("ranks have the rows of one, whoever made which") {
         own.train.tell(ranks);
         const auto batch = own.train.batch(taken), expected = alone.train.batch(taken);
         const std::lock_guard guard(lock);
-        CHECK(own.notes == alone.notes);
+        CHECK((own.notes == alone.notes));
         CHECK(own.train.count() == alone.train.count());
         CHECK(own.held_out.count() == alone.held_out.count());
         CHECK(batch.tokens == expected.tokens);
