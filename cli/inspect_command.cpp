@@ -261,10 +261,10 @@ std::string rowsText(const dataset::RowsReport& report, const dataset::RowsSourc
     const size_t longest = report.longest();
     text += fmt::format("  tokens    {}, of which {} ({}) are learnt\n", report.tokens, report.learnt,
                         percent(report.learnt, report.tokens));
-    for (const auto& [role, share] : report.roles)
     if (report.weighted > 0)
       text += fmt::format("  weights   {:g} to {:g} in {}; all others weigh 1\n", report.weights.least,
                           report.weights.most, base::counted(report.weighted, "row"));
+    for (const auto& [role, share] : report.roles)
       text += fmt::format("  {:9} {} tokens in {}\n", nameOf(role), share.tokens,
                           base::counted(static_cast<uint64_t>(share.messages), "message"));
     text +=
@@ -323,9 +323,9 @@ Object rowsJson(const dataset::RowsReport& report, const dataset::RowsSource& so
     out["validation"] = Object{{"path", llvm::json::fixUTF8(report.validation)}, {"rows", report.held_out}};
   if (!source.questions.empty())
     out["questions"] = Object{{"path", llvm::json::fixUTF8(report.questions)}, {"rows", report.asked}};
-  Object roles;
   if (report.weighted > 0)
     out["weights"] = Object{{"rows", report.weighted}, {"least", report.weights.least}, {"most", report.weights.most}};
+  Object roles;
   for (const auto& [role, share] : report.roles)
     roles[nameOf(role)] = Object{{"messages", share.messages}, {"tokens", share.tokens}};
   out["roles"] = std::move(roles);

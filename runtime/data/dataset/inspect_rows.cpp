@@ -339,15 +339,15 @@ llvm::Expected<RowsReport> RowsInspection::run() {
       report_.lengths.push_back(std::max(row.whole.chosen.tokens, row.whole.rejected.tokens));
       report_.tokens += row.kept;
       report_.learnt += row.learnt;
-      for (const auto& [role, share] : row.roles) {
-        report_.roles[role].messages += share.messages;
-        report_.roles[role].tokens += share.tokens;
       if (!row.weights.plain() && row.teaches) {
         WeightRange& all = report_.weights;
         all = report_.weighted++ == 0
                   ? row.weights
                   : WeightRange{std::min(all.least, row.weights.least), std::max(all.most, row.weights.most)};
       }
+      for (const auto& [role, share] : row.roles) {
+        report_.roles[role].messages += share.messages;
+        report_.roles[role].tokens += share.tokens;
       }
     }
     report_.numbers = (*train)->numbers;

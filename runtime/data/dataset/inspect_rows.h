@@ -34,7 +34,6 @@ struct RoleShare {
   int64_t messages = 0, tokens = 0;
 };
 
-/// A description of the rows that were read.
 /// The weights of the learnt messages of a row, or of the pair.
 struct WeightRange {
   double least = 1, most = 1;
@@ -42,6 +41,7 @@ struct WeightRange {
   bool plain() const { return least == 1 && most == 1; }
 };
 
+/// A description of the rows that were read.
 struct RowsReport {
   std::string origin, validation, questions;  // files; the latter two may be ""
   std::string tokenizer;
@@ -51,9 +51,9 @@ struct RowsReport {
   std::vector<int64_t> lengths;     // tokens of each row before cutting; the longer text of a pair
   std::map<text::Role, RoleShare> roles;
   int64_t tokens = 0, learnt = 0;  // of all texts, after cutting
-  std::vector<Problem> problems;   // worst first
   int64_t weighted = 0;            // rows with weights other than 1 and 0
   WeightRange weights;             // of these
+  std::vector<Problem> problems;   // worst first
 
   /// The index of the longest row, the first if several are; there must be one.
   size_t longest() const;

@@ -51,10 +51,10 @@ struct Example {
   Conversation chosen;
   Conversation rejected;                  // for pairs only
   std::vector<std::string> choices = {};  // the row's column `choices`, if DatasetOptions::choices asks for it
-};
-
   /// How much the row counts among others, above 0. The messages' weights contain it, unless the row is a pair.
   double weight = 1;
+};
+
 /// All rows of a file.
 struct Dataset {
   std::string origin;  // the file's name
@@ -62,10 +62,10 @@ struct Dataset {
   std::vector<bool> held_out;  // for each example, by the column of parts; empty without one
   /// Whether rows had one answer each, so that another row's answer stands in as the rejected one.
   bool borrowed_answers = false;
-};
-
   /// Whether DatasetOptions::byte_limit ended the reading.
   bool in_part = false;
+};
+
 /// Reads a file of rows.
 ///
 /// Columns: instruct has instruction, output and perhaps input; grammar input and output; summarize dialogue and

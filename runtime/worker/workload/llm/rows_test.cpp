@@ -268,6 +268,8 @@ TEST_CASE("pairs whose answers do not differ are left out and counted, by every 
   REQUIRE_FALSE(static_cast<bool>(none));
   CHECK(llvm::toString(none.takeError()).find("there is nothing to prefer") != std::string::npos);
   llvm::sys::fs::remove(parameters.data.path);
+}
+
 TEST_CASE("weights of rows are those of their tokens, or of the rows where losses are taken by rows") {
   Parameters parameters = made(0);
   parameters.data.path = written({row("one"), row("two", R"(, "weight": 0.5)"), row("six", R"(, "weight": 4)")});
@@ -302,8 +304,6 @@ TEST_CASE("weights of rows are those of their tokens, or of the rows where losse
   CHECK(pairs.train.batch({1, 0}).row_weights == std::vector<double>{3, 1});
   CHECK(pairs.train.batch({1, 0}).weights.empty());
   llvm::sys::fs::remove(parameters.data.path);
-}
-
 }
 
 TEST_CASE("ranks have the rows of one, whoever made which") {
