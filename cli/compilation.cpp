@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cli/study_rows.h"
 #include "compiler/check/check.h"
 #include "compiler/diag/render.h"
 #include "compiler/parse/parse.h"
@@ -107,7 +108,7 @@ void compile(const std::string& name, std::string text, const load::FileSystem& 
   if (!root) return;
   compilation.program =
       check::check(compilation.sources, load::load(compilation.sources, *root, files, compilation.emitter),
-                   compilation.emitter, fileLookups(name, compilation.notes), overrides);
+                   compilation.emitter, fileLookups(name, compilation.notes, kPlannedBytes), overrides);
 }
 
 void open(const StudyOptions& options, const load::FileSystem& files, const Console& console,

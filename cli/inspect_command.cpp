@@ -106,6 +106,7 @@ std::optional<std::vector<Subject>> subjectsOf(const StudyOptions& options, cons
   Compilation compilation;
   code = kError;
   if (!openWithoutErrors(options, console, compilation)) return code = compilation.code(), std::nullopt;
+  compilation.program->lookup = fileLookups(options.file, compilation.notes, /*byte_limit=*/0);
   auto system = findSystem(*compilation.program, "local", {});
   if (!system) return console.error(system), std::nullopt;
   LoadedPlans plans = plansFor(*system, options, std::nullopt, compilation, console);
@@ -259,6 +260,9 @@ std::string rowsText(const dataset::RowsReport& report, const dataset::RowsSourc
     const size_t longest = report.longest();
     text += fmt::format("  tokens    {}, of which {} ({}) are learnt\n", report.tokens, report.learnt,
                         percent(report.learnt, report.tokens));
+    if (report.weighted > 0)
+      text += fmt::format("  weights   {:g} to {:g} in {}; all others weigh 1\n", report.weights.least,
+                          report.weights.most, base::counted(report.weighted, "row"));
     for (const auto& [role, share] : report.roles)
       text += fmt::format("  {:9} {} tokens in {}\n", nameOf(role), share.tokens,
                           base::counted(static_cast<uint64_t>(share.messages), "message"));
@@ -318,6 +322,8 @@ Object rowsJson(const dataset::RowsReport& report, const dataset::RowsSource& so
     out["validation"] = Object{{"path", base::jsonText(report.validation)}, {"rows", report.held_out}};
   if (!source.questions.empty())
     out["questions"] = Object{{"path", base::jsonText(report.questions)}, {"rows", report.asked}};
+  if (report.weighted > 0)
+    out["weights"] = Object{{"rows", report.weighted}, {"least", report.weights.least}, {"most", report.weights.most}};
   Object roles;
   for (const auto& [role, share] : report.roles)
     roles[nameOf(role)] = Object{{"messages", share.messages}, {"tokens", share.tokens}};

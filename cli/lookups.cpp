@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "cli/compilation.h"
+#include "cli/study_rows.h"
 #include "compiler/check/value/value.h"
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
@@ -39,8 +40,8 @@ int64_t wholeOf(const Value& value) {
 /// The answers for one study, with a cache of every file that was read.
 class Files {
  public:
-  Files(const std::string& study, std::vector<std::string>& notes)
-      : root_(llvm::sys::path::parent_path(study)), notes_(notes) {}
+  Files(const std::string& study, std::vector<std::string>& notes, uint64_t byte_limit)
+      : root_(llvm::sys::path::parent_path(study)), notes_(notes), byte_limit_(byte_limit) {}
 
   /// Answers a formula's question; nothing if it cannot be known, or is none of ours.
   std::optional<Rational> ask(std::string_view function, std::span<const Value> arguments) {
@@ -143,7 +144,8 @@ class Files {
     options.data = {.path = pathIn(arguments[1]),
                     .kind = *shape,
                     .pairs = arguments[6].asBool(),
-                    .row_limit = wholeOf(arguments[3])};
+                    .row_limit = wholeOf(arguments[3]),
+                    .byte_limit = byte_limit_};
     // A level without a path but with a number is synthetic data of that many rows.
     if (options.data.path.empty() && data->payload.size() == 1) options.synthetic = wholeOf(data->payload[0]);
     options.tokenizer = pathIn(arguments[4]);
@@ -177,6 +179,11 @@ class Files {
     if (!rows) return drop(rows.takeError());
     auto lengths = text::rowLengths(*rows, base::allCores());
     if (!lengths) return drop(lengths.takeError());
+    if (rows->inPart())
+      note(
+          fmt::format("memory of trials that read {} is estimated by its first {} rows ({} MiB): a longer row after "
+                      "them needs more",
+                      rows->origin(), rows->count(), byte_limit_ >> 20));
     const int64_t longest = lengths->longest(), usual = lengths->usual();
     if (options.data.pairs && 4 * longest > 5 * usual)
       note(
@@ -195,13 +202,14 @@ class Files {
   llvm::StringMap<std::optional<text::RowLengths>> lengths_;
   llvm::StringMap<std::optional<Rational>> images_;
   std::vector<std::string>& notes_;
+  const uint64_t byte_limit_;
 };
 
 }  // namespace
 
-check::Lookup fileLookups(const std::string& study, std::vector<std::string>& notes) {
-  return [files = std::make_shared<Files>(study, notes)](std::string_view function,
-                                                         std::span<const check::Value> arguments) {
+check::Lookup fileLookups(const std::string& study, std::vector<std::string>& notes, uint64_t byte_limit) {
+  return [files = std::make_shared<Files>(study, notes, byte_limit)](std::string_view function,
+                                                                     std::span<const check::Value> arguments) {
     return files->ask(function, arguments);
   };
 }

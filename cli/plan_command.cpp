@@ -5,6 +5,7 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/compilation.h"
@@ -336,8 +337,13 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
     extras.counted = std::move(*here);
   else
     extras.refused = llvm::toString(here.takeError());
+  std::vector<std::string> unread;
   if (extras.system == "local" && extras.refused.empty())
-    extras.refused = llvm::toString(checkRows(plan, std::nullopt));
+    extras.refused = llvm::toString(checkRows(plan, std::nullopt, &unread));
+  for (const std::string& file : std::set(unread.begin(), unread.end()))
+    console.message(
+        fmt::format("note: {} is not checked yet ({} MiB are); a run checks all of it before its first trial", file,
+                    kPlannedBytes >> 20));
   // Estimates use the results that a run would continue, else the newest ones. A store that cannot be read is ignored
   // here: `run` and `report` say what is wrong with it.
   std::optional<store::Results> last;

@@ -59,15 +59,17 @@ std::string keyOf(const llvm::json::Object& parameters) {
   return base::canonicalJson(llvm::json::Value(std::move(key)));
 }
 
-llvm::Error checkRows(const plan::Plan& plan, const std::optional<std::set<std::string>>& chosen) {
+llvm::Error checkRows(const plan::Plan& plan, const std::optional<std::set<std::string>>& chosen,
+                      std::vector<std::string>* in_part) {
   const bool evaluates =
       std::ranges::any_of(plan.design.kinds, [](const auto& kind) { return kind.kind == plan::TrialKind::Quality; });
   std::set<std::string> seen;
   for (const plan::Point& point : plan.points) {
     if (plan.workloads[point.workload].name != "llm.finetune" || !point.startable()) continue;
     if ((chosen && !chosen->contains(point.id)) || !seen.insert(keyOf(point.parameters)).second) continue;
-    const auto source = rowsOf(point.parameters, plan.root);
+    auto source = rowsOf(point.parameters, plan.root);
     if (!source) continue;
+    if (in_part) source->rows.data.byte_limit = kPlannedBytes;
     // The engine names what is missing.
     std::error_code unreadable;
     bool there = true;
@@ -75,7 +77,8 @@ llvm::Error checkRows(const plan::Plan& plan, const std::optional<std::set<std::
                                     source->validation, source->questions})
       there &= path.empty() || fs::exists(path, unreadable);
     if (!there) continue;
-    if (auto error = dataset::checkRows(*source, evaluates, base::allCores())) return error;
+    std::vector<std::string> more;
+    if (auto error = dataset::checkRows(*source, evaluates, base::allCores(), in_part ? *in_part : more)) return error;
   }
   return llvm::Error::success();
 }

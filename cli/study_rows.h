@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "runtime/data/dataset/inspect_rows.h"
 #include "runtime/plan/plan.h"
@@ -23,8 +24,14 @@ std::optional<dataset::RowsSource> rowsOf(const llvm::json::Object& parameters, 
 /// Returns the key by which points share a set: all that decides what is read.
 std::string keyOf(const llvm::json::Object& parameters);
 
+/// The bytes of rows that are read of each file before a study is run: a plan has to be there at once, and a file may
+/// have more bytes than memory.
+inline constexpr uint64_t kPlannedBytes = 64 << 20;
+
 /// Reads the rows of all points that are started (of those in `chosen`), and refuses what their trials would refuse.
-/// Missing files are left to the engine.
-llvm::Error checkRows(const plan::Plan& plan, const std::optional<std::set<std::string>>& chosen);
+/// Missing files are left to the engine. With `in_part` each file is read up to kPlannedBytes, and those that have more
+/// are listed there as "FILE after row N".
+llvm::Error checkRows(const plan::Plan& plan, const std::optional<std::set<std::string>>& chosen,
+                      std::vector<std::string>* in_part = nullptr);
 
 }  // namespace expc::cli

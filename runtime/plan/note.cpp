@@ -10,11 +10,22 @@ using base::JsonRecord;
 using llvm::json::Array;
 using llvm::json::Value;
 
-constexpr base::Word<Note::Code> kCodes[] = {{"crowded", Note::Crowded},          {"limit_unknown", Note::LimitUnknown},
-                                             {"diverged", Note::Diverged},        {"went_on", Note::WentOn},
-                                             {"any_place", Note::AnyPlace},       {"left_behind", Note::LeftBehind},
-                                             {"starter_peak", Note::StarterPeak}, {"read_before", Note::ReadBefore},
-                                             {"few_values", Note::FewValues},     {"made_up", Note::MadeUp}};
+constexpr base::Word<Note::Code> kCodes[] = {{"crowded", Note::Crowded},
+                                             {"limit_unknown", Note::LimitUnknown},
+                                             {"diverged", Note::Diverged},
+                                             {"went_on", Note::WentOn},
+                                             {"any_place", Note::AnyPlace},
+                                             {"left_behind", Note::LeftBehind},
+                                             {"starter_peak", Note::StarterPeak},
+                                             {"read_before", Note::ReadBefore},
+                                             {"few_values", Note::FewValues},
+                                             {"made_up", Note::MadeUp},
+                                             {"leaked", Note::Leaked},
+                                             {"nearly_leaked", Note::NearlyLeaked},
+                                             {"held_out", Note::HeldOut},
+                                             {"truncated", Note::Truncated},
+                                             {"unlearnt", Note::Unlearnt},
+                                             {"equal_pairs", Note::EqualPairs}};
 
 }  // namespace
 
@@ -23,6 +34,7 @@ static void describe(JsonRecord& io, Note& note) {
   io.optional("name", note.name);
   if (io.has("number", note.number != 0)) io.measured("number", note.number);
   io.optional("said", note.said);
+  if (io.has("of", note.of != 0)) io.measured("of", note.of);
 }
 
 Array toJson(const std::vector<Note>& notes) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A note of a trial: what a reader of its values must know. What an engine or the worker of commands finds is a code
-// with what it speaks of; a workload says a text of its own. The words for codes are in runtime/report (noteText).
+// A note of a trial: what a reader of its values must know. Most are a code with what it speaks of; a workload may also
+// say a text of its own. The words for codes are in runtime/report (noteText).
 
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
@@ -29,7 +29,14 @@ struct Note {
     StarterPeak,   // host_memory_peak may be that of the process that starts programs
     MadeUp,        // the data `name`, of which a file MADE_UP says so
     ReadBefore,    // the metric `name` is read from before the line `said`, which has its words and no number
-    FewValues      // the metric `name` is a percentile, `said`, of fewer than `number` values
+    FewValues,     // the metric `name` is a percentile, `said`, of fewer than `number` values
+    // From here on `number` counts things among `of`, which `said` names in the singular if they are of several kinds.
+    Leaked,        // held-out rows or images that are trained on, which spoils the metric `name`
+    NearlyLeaked,  // held-out rows that differ from a training row only in case or white space
+    HeldOut,       // rows that are evaluated and not trained on
+    Truncated,     // texts that were cut at max_length
+    Unlearnt,      // rows without an answer to learn
+    EqualPairs     // pairs whose answers are equal
   };
   using enum Code;
 
@@ -37,12 +44,13 @@ struct Note {
   std::string name = "";
   double number = 0;
   std::string said = "";
+  double of = 0;
 
   Note() = default;
   Note(std::string said) : said(std::move(said)) {}
   Note(const char* said) : said(said) {}
-  Note(Code code, std::string name = "", double number = 0, std::string said = "")
-      : code(code), name(std::move(name)), number(number), said(std::move(said)) {}
+  Note(Code code, std::string name = "", double number = 0, std::string said = "", double of = 0)
+      : code(code), name(std::move(name)), number(number), said(std::move(said)), of(of) {}
   bool operator==(const Note&) const = default;
 };
 

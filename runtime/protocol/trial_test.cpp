@@ -135,7 +135,8 @@ TEST_CASE("events come back from their lines") {
   result.metrics = Object{{"step_time", 0.0123}, {"device_memory_peak", nullptr}};
   result.series = Object{{"loss", Array{2.5, 1.25}}};
   result.environment = Object{{"threads", 1}};
-  result.notes = {"a note with a\nline break", Note(Note::LeftBehind, "", 2), Note(Note::ReadBefore, "rate", 0, "n/a")};
+  result.notes = {"a note with a\nline break", Note(Note::LeftBehind, "", 2), Note(Note::ReadBefore, "rate", 0, "n/a"),
+                  Note(Note::Leaked, "evaluation_loss", 4, "held-out row", 40)};
   const std::string line = toLine(result);
   CHECK(line.find('\n') == std::string::npos);
   const Event read = llvm::cantFail(eventFromLine(line));

@@ -36,10 +36,10 @@ std::string untilResultText(const plan::Plan& plan, const judge::UntilState& sta
 
 /// Returns the notes of trials with the number of trials that have each: settings without effect, profiles that lack
 /// something, other processes on the cores.
-std::map<std::string, unsigned> countNotes(const plan::Plan& plan, const store::Results& results) {
-  std::map<std::string, unsigned> notes;
+NoteCounts countNotes(const plan::Plan& plan, const store::Results& results) {
+  NoteCounts notes;
   for (const store::Trial& trial : results.trials)
-    for (const plan::Note& note : notesOf(plan, trial)) ++notes[noteText(note)];
+    for (const plan::Note& note : notesOf(plan, trial)) notes.add(note);
   return notes;
 }
 
@@ -104,7 +104,7 @@ std::vector<Part> trustRemarks(const describe::Findings& findings) {
   for (const judge::ControlResult& control : judgement.controls)
     controls.push_back((control.untrusted ? "untrusted: " : "") + whyText(plan, control));
   for (const judge::UntilState& state : judgement.untils) repetitions.push_back(untilResultText(plan, state));
-  for (const auto& [note, count] : countNotes(plan, results))
+  for (const auto& [note, count] : countNotes(plan, results).texts())
     notes.push_back(fmt::format("{} ({})", note, counted(count, "trial")));
   return settled({foldedPart("Controls", "identical runs in one block", controls),
                   foldedPart("Repetitions", "blocks continue until intervals are narrow enough", repetitions),
@@ -178,10 +178,9 @@ std::string trialsText(const describe::Findings& findings) {
   std::string text = fmt::format("{} of {} valid", all - bad, all);
   if (bad > 0) text += fmt::format("; {} not: {}", bad, first(lost[0].text, lost.size()));
   if (all == 0) text = results.kept_not_counted ? "no stored trial counts" : "no trial has run yet";
-  const std::map<std::string, unsigned> notes = countNotes(plan, results);
-  const auto most = std::ranges::max_element(notes, [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != notes.end())
-    text += fmt::format("; {} with the note: {}", most->second, first(most->first, notes.size()));
+  const auto notes = countNotes(plan, results).texts(/*frequent=*/true);
+  if (!notes.empty())
+    text += fmt::format("; {} with the note: {}", notes[0].second, first(notes[0].first, notes.size()));
   if (notes.empty() && bad == 0 && all > 0) text += ", none disturbed";
   std::vector<std::string> lacking = shortcomings(plan, judgement);
   // Results without a value have lines of their own, and a point that failed in every trial lacks its results for the

@@ -347,9 +347,13 @@ TEST_CASE("results say where the time went, for levels with profiles") {
   Example example = withProfiles(exampleResults());
   for (store::Trial& trial : example.results.trials)
     trial.notes = {"of " + std::string(toString(trial.key->kind)) + " trials\033"};
+  example.results.trials.front().notes.emplace_back(plan::Note::Leaked, "accuracy", 4, "test image", 40);
   const std::string text = resultText({example.plan, example.judgement, example.results}, options);
   shows(text, "Where the time went");
-  shows(text, "\nNotes of trials\n  of profile trials\\x1b (");
+  // A leak spoils the values that are shown, so it is the first note, however few trials have it.
+  shows(text,
+        "\nNotes of trials\n  4 of 40 test images are also trained on, so accuracy there measures memorisation (1 "
+        "trial)\n  of profile trials\\x1b (");
   shows(text, "\n  of timed trials\\x1b (");
   shows(text, "precision=fp32 against fp64, gpus=1: gain, judged by fp32_pays: 60.0 ms per step instead of 100");
   shows(text, "backward                  30.0 ms  60.0 ms    -30.0 ms   75 %");

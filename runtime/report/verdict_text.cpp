@@ -205,8 +205,8 @@ std::string timeoutsText(const judge::Judgement& judgement, const Judged& of) {
                                      fewOf(std::move(names), kNamed, ", "));
 }
 
-/// Returns the notes of the trials that a criterion reads with their counts, the most frequent first: "12 of its 28
-/// trials: other processes took over 10 % of its cores".
+/// Returns the notes of the trials that a criterion reads with their counts, leaks first, then the frequent: "12 of its
+/// 28 trials: other processes took over 10 % of its cores".
 std::vector<std::string> trialNotes(const plan::Criterion& criterion, const describe::Findings& findings) {
   constexpr size_t kNamed = 3;
   if (criterion.cells.empty()) return {};
@@ -215,23 +215,19 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const desc
     for (const plan::Place& place : cell.points)
       if (const plan::Point* point = findings.plan.findPoint(place.point))
         places.insert({findings.plan.startedFor(*point).id, place.control});
-  std::map<std::string, unsigned> counts;
+  NoteCounts counts;
   unsigned all = 0;
   for (const store::Trial& trial : findings.results.trials) {
     if (trial.status != store::TrialStatus::Valid || trial.key->kind != criterion.cells.front().kind ||
         !places.count(trial.place()))
       continue;
     ++all;
-    for (const plan::Note& note : notesOf(findings.plan, trial)) ++counts[noteText(note)];
+    for (const plan::Note& note : notesOf(findings.plan, trial)) counts.add(note);
   }
-  std::vector<std::pair<std::string, unsigned>> found(counts.begin(), counts.end());
-  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.second > b.second; });
-  // The sort is stable on a sorted map, so equal counts keep the alphabetical order and texts do not change between
-  // runs.
-  found.resize(std::min(found.size(), kNamed));
-  return textsOf(found, [&](const auto& one) {
-    return fmt::format("{} of its {}: {}", one.second, counted(all, "trial"), one.first);
-  });
+  std::vector<std::string> notes;
+  for (const auto& [note, count] : counts.texts(/*frequent=*/true) | std::views::take(kNamed))
+    notes.push_back(fmt::format("{} of its {}: {}", count, counted(all, "trial"), note));
+  return notes;
 }
 
 }  // namespace

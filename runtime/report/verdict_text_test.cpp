@@ -334,6 +334,12 @@ TEST_CASE("values that lie apart, and what blocks have in common, are noted wher
   results.trials[1].notes = {"others took its cores; wait for them"};
   claim.cells[0].kind = trial.key->kind;
   CHECK(said(claim, result, "note", {}, plan, results) == "1 of its 2 trials: others took its cores; wait for them");
+  // A leak comes before what more trials say.
+  results.trials[0].notes = results.trials[1].notes;
+  results.trials[1].notes.emplace_back(plan::Note::Leaked, "accuracy", 1, "test image", 3);
+  CHECK(said(claim, result, "note", {}, plan, results) ==
+        "1 of its 2 trials: 1 of 3 test images are also trained on, so accuracy there measures memorisation | 2 of its "
+        "2 trials: others took its cores; wait for them");
   // A claim about pairs gets no note about drift, and no note about outliers of other points.
   claim.cells[0].points = {plan.points[1].id, plan.points[2].id};
   claim.cells[0].term = plan::termOf(plan::OperationTerm{plan::OperationTerm::Op::Ratio, {read(1), read(2)}});

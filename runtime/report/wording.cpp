@@ -184,7 +184,7 @@ std::vector<plan::Note> notesOf(const plan::Plan& plan, const store::Trial& tria
 
 std::string noteText(const plan::Note& note) {
   using plan::Note;
-  // 0: the name. 1: the number. 2: what was said. 3: the number in per cent. 4 to 6: what follows from these.
+  // 0: the name. 1: the number. 2: what was said. 3: the number in per cent. 4 to 6: what follows from these. 7: of.
   static constexpr base::Word<Note::Code> kTexts[] = {
       {"{2}", Note::Said},
       {"shared its cores with other processes (over {3:.0f} %)", Note::Crowded},
@@ -198,11 +198,28 @@ std::string noteText(const plan::Note& note) {
       {"host_memory_peak is at most what it says: what starts the program takes as much", Note::StarterPeak},
       {"{0} is made up, so nothing is known of real data; losses and accuracies mean nothing", Note::MadeUp},
       {"{0} is read from before '{2}', which has the same words and no number", Note::ReadBefore},
-      {"{0} is {2} of fewer than {1:.0f} values, of which less than one is expected beyond it", Note::FewValues}};
+      {"{0} is {2} of fewer than {1:.0f} values, of which less than one is expected beyond it", Note::FewValues},
+      {"{1:.0f} of {7:.0f} {2}s are also trained on, so {0} there measures memorisation", Note::Leaked},
+      {"{1:.0f} of {7:.0f} {2}s differ from a training row only in case or white space", Note::NearlyLeaked},
+      {"{1:.0f} of {7:.0f} rows are held out for evaluation", Note::HeldOut},
+      {"{1:.0f} of {7:.0f} texts were truncated to max_length", Note::Truncated},
+      {"{1:.0f} of {7:.0f} rows are skipped: they have no answer to learn within max_length", Note::Unlearnt},
+      {"{1:.0f} of {7:.0f} pairs are skipped: their two answers are equal within max_length", Note::EqualPairs}};
   const bool short_trial = note.name == "other_cpu";
   return fmt::format(fmt::runtime(std::string_view(base::wordOf(kTexts, note.code))), note.name, note.number, note.said,
                      100 * note.number, short_trial ? ", as of trials that have a core for less than a second" : "",
-                     note.number == 1 ? "" : "es", note.number == 1 ? "was" : "were");
+                     note.number == 1 ? "" : "es", note.number == 1 ? "was" : "were", note.of);
+}
+
+std::vector<std::pair<std::string, unsigned>> NoteCounts::texts(bool frequent) const {
+  std::vector<std::pair<std::pair<bool, std::string>, unsigned>> all(counts_.begin(), counts_.end());
+  if (frequent)
+    std::ranges::stable_sort(all, [](const auto& a, const auto& b) {
+      return std::pair(a.first.first, -int64_t{a.second}) < std::pair(b.first.first, -int64_t{b.second});
+    });
+  std::vector<std::pair<std::string, unsigned>> texts;
+  for (auto& [key, count] : all) texts.emplace_back(std::move(key.second), count);
+  return texts;
 }
 
 std::vector<std::string> reasonLines(const Reasons& reasons, const std::string& one, const std::string& many) {

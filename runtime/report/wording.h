@@ -61,6 +61,16 @@ std::vector<plan::Note> notesOf(const plan::Plan& plan, const store::Trial& tria
 
 /// "other processes took over 10 % of its cores"; of a note that a workload said its text.
 std::string noteText(const plan::Note& note);
+/// Counts notes of trials by their text. Those that spoil a result come first, then the others by their words.
+class NoteCounts {
+ public:
+  void add(const plan::Note& note) { ++counts_[{note.code != plan::Note::Leaked, noteText(note)}]; }
+  /// The texts with their counts, `frequent` first among those that spoil as much.
+  std::vector<std::pair<std::string, unsigned>> texts(bool frequent = false) const;
+
+ private:
+  std::map<std::pair<bool, std::string>, unsigned> counts_;
+};
 
 /// Returns an interval as a sentence has it: "1.36x to 2.62x" of "[1.36x, 2.62x]".
 std::string fromTo(std::string interval);

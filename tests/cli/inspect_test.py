@@ -76,12 +76,12 @@ class Inspect(Command):
 
     def test_rows_that_a_quality_trial_would_refuse_are_refused_before_the_first_trial(self):
         self.rows("rows.jsonl", [row("q" * i, "a", split="train") for i in range(1, 90)])
-        self.rows("held.jsonl", [row("x", "y"), row("x", "y", weight=0.5)])
+        self.rows("held.jsonl", [row("x", "y"), row("x", "y", weight=-0.5)])
         self.rows("cut.jsonl", [row("x" * 90, "y")])
         self.rows("exam.jsonl", [row("q", "a", choices=["b", "c"]), row("x", "a")])
         quality = STUDY.replace("iteration_time", "iteration_time, evaluation_loss").replace("warmup 0 }", "warmup 0 } quality { repeat 1  epochs 1 }")
         said = lambda text: " ".join(text.replace(f"{self.folder}/", "").split())  # noqa: E731
-        for argument, why in (('validation = file("held.jsonl")', "validation: held.jsonl: row 2: 'weight' is 0.5"),
+        for argument, why in (('validation = file("held.jsonl")', "validation: held.jsonl: row 2: 'weight' is -0.5, expected 0 or a number from 0.0001 to 10000"),
                               ('validation = file("cut.jsonl")', "validation: none of the 1 rows of cut.jsonl has an answer within max_length = 64"),
                               ('validation = column("split")', "validation: column 'split' of rows.jsonl leaves no row to evaluate"),
                               ('questions = file("exam.jsonl")', "questions: exam.jsonl: row 1: its answer is not one of 'choices'")):
@@ -108,12 +108,36 @@ class Inspect(Command):
     def test_rows_with_tools_are_chats_and_rows_switched_off_are_noted(self):
         call = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {"b": 1, "a": 2}}}]}
         messages = [{"role": "user", "content": "q"}, call, {"role": "tool", "content": "7"}, {"role": "assistant", "content": "seven"}]
-        self.rows("rows.jsonl", [{"messages": messages, "tools": [{"name": "f"}]}, row("q", "a", train=False), row("q", "b", weight=0.5)])
+        self.rows("rows.jsonl", [{"messages": messages, "tools": [{"name": "f"}]}, row("q", "a", train=False), row("q", "b", loss_scale=0.5)])
         (of,) = self.inspect("rows.jsonl", "--tokenizer", TOKENIZER, code=1)
         self.assertEqual((of["template"], of["rows"], {name: share["messages"] for name, share in of["roles"].items()}),
                          ("chat", 2, {"system": 2, "user": 2, "assistant": 3, "ipython": 1}))
         self.assertEqual(self.found(of["problems"]), [("error", "rows.jsonl", [3]), ("note", "rows.jsonl", [2])])
-        self.assertIn("'weight' is 0.5", of["problems"][0]["text"])
+        self.assertIn("'loss_scale' is 0.5", of["problems"][0]["text"])
+        self.assertNotIn("weights", of)
+
+    def test_weights_are_shown(self):
+        half = {"role": "assistant", "content": "b", "weight": 0.5}
+        turns = row("q", "a")["messages"] + [{"role": "user", "content": "r"}, half]
+        self.rows("rows.jsonl", [row("p", "a"), {"messages": turns, "weight": 3}, row("s", "a", weight=0), row("t", "c", loss_weight=4)])
+        (of,) = self.inspect("rows.jsonl", "--tokenizer", TOKENIZER)
+        self.assertEqual(of["weights"], {"rows": 2, "least": 1.5, "most": 4})
+        self.assertIn("weights   1.5 to 4 in 2 rows; all others weigh 1\n", self.expc("data", "inspect", "rows.jsonl", "--tokenizer", TOKENIZER).stdout)
+        self.rows("pairs.jsonl", [{"prompt": "q", "chosen": "a", "rejected": "b", "weight": weight} for weight in (1, 0.25)])
+        (of,) = self.inspect("pairs.jsonl", "--tokenizer", TOKENIZER)
+        self.assertEqual(of["weights"], {"rows": 1, "least": 0.25, "most": 0.25})
+
+    def test_a_plan_reads_the_first_part_of_a_large_file_and_a_run_all_of_it(self):
+        line = json.dumps(row("q", "a", ignored="a" * 999_000))
+        self.write("rows.jsonl", "".join(f"{line}\n" for _ in range(75)) + json.dumps(row("q", "b" * 5, weight=-1)) + "\n")
+        self.write("s.exp", STUDY)
+        planned = self.expc("plan", "s.exp", "--devices", "cpu:1")
+        self.assertNotIn("Cannot run yet", planned.stdout)
+        self.assertRegex(planned.stderr, r"note: \S*rows\.jsonl after row 67 is not checked yet \(64 MiB are\); a run checks all of it")
+        self.assertRegex(planned.stderr, r"memory of trials that read \S*rows\.jsonl is estimated by its first 67 rows \(64 MiB\)")
+        self.assertIn("rows.jsonl: row 76: 'weight' is -1", self.expc("run", "s.exp", "--devices", "cpu:1", code=1).stderr)
+        (of,) = self.inspect("s.exp", code=1)
+        self.assertEqual((of["rows"], self.found(of["problems"])[0]), (75, ("error", "rows.jsonl", [76])))
 
     def test_every_broken_line_is_listed(self):
         good = json.dumps(row("q", "a"))

@@ -134,8 +134,8 @@ class Options(unittest.TestCase):
         (self.folder / "valid.jsonl").write_text(row("row 3") + row("Row  4") + row("none of them"))
         own = self.base(data={"file": ["train.jsonl"]}, validation={"file": ["valid.jsonl"]}, max_length=128)
         notes = self.train(own)["notes"]
-        self.assertTrue(any("3 rows of " in note and note.endswith("valid.jsonl are evaluated") for note in notes), notes)
-        self.assertTrue(any(note.startswith("1 of 3 rows held out for evaluation are also training rows") for note in notes), notes)
+        self.assertTrue(any("3 rows of " in note and note.endswith("valid.jsonl are evaluated") for note in notes if isinstance(note, str)), notes)
+        self.assertIn({"code": "leaked", "name": "evaluation_loss", "number": 1, "said": "held-out row", "of": 3}, notes)
         # A timed trial does not even open them.
         self.train(dict(own, validation={"file": ["missing.jsonl"]}), "timed")
 

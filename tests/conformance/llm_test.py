@@ -264,10 +264,16 @@ class SameMathematics(Case):
         """Four rows in one pass, in two passes, on two ranks with all weights each and with a part; with and without packing."""
         ways = [(1, dict(batch=2, accumulation=2, activation_checkpointing=True)), (2, dict(batch=1, accumulation=2)),
                 (2, dict(batch=2, sharding="fsdp"))]
-        for method, base, packing in [(m, "lora", False) for m in METHODS] + [("dpo", "full", False), ("lora", "lora", True)]:
+        rows = "".join(json.dumps({"input": f"row {i}", "output": "answer " * (1 + i % 3), "weight": (0.25, 1, 3)[i % 3]}) + "\n"
+                       for i in range(24))
+        (FOLDER / "weighted.jsonl").write_text(rows)
+        weighted = {"data": {"file": [str(FOLDER / "weighted.jsonl")]}}
+        for method, base, packing, more in [(m, "lora", False, {}) for m in METHODS] + [
+                ("dpo", "full", False, {}), ("lora", "lora", True, {}), ("lora", "lora", False, weighted), ("lora", "lora", True, weighted),
+                ("full", "lora", False, weighted | {"loss_per": "row"}), ("dpo", "lora", False, weighted)]:
             # Gradients are shortened where each rank has a part of them, and where each has all.
             clip_norm = 0.05 if method == "full" or packing else 0
-            together = dict(method=method, dpo_base=base, packing=packing, clip_norm=clip_norm, max_length=256)
+            together = dict(method=method, dpo_base=base, packing=packing, clip_norm=clip_norm, max_length=256, **more)
             settings = {"steps": 3, "warmup": 0}
             whole = self.result(specification("timed", 1, settings, batch=4, **together))["series"]["loss"]
             for count, other in ways:
@@ -276,6 +282,21 @@ class SameMathematics(Case):
                     # One rounding of qat that falls the other way moves all that follows.
                     for a, b, delta in zip(whole, losses, (1e-4,) * 3 if method == "qat" else (1e-9, 1e-7, 1e-7)):
                         self.assertAlmostEqual(a, b, delta=delta)
+
+    def test_a_row_of_weight_two_is_two_rows(self):
+        row = lambda text, weight=1: json.dumps({"input": text, "output": text.upper(), "weight": weight}) + "\n"  # noqa: E731
+        files = {"twice": row("one, two") * 2 + row("three"), "weighted": row("one, two", 2) + row("three"),
+                 "scaled": row("one, two", 0.5) + row("three", 0.25)}
+        for name, text in files.items():
+            (FOLDER / f"{name}.jsonl").write_text(text)
+        for way in ({}, {"loss_per": "row"}, {"method": "qlora", "modules": ["q", "head"]}):
+            run = lambda name, batch: self.result(specification(  # noqa: E731
+                "timed", 1, {"steps": 3, "warmup": 0}, batch=batch, data={"file": [str(FOLDER / f"{name}.jsonl")]}, **way))["series"]["loss"]
+            twice = run("twice", 3)
+            for name in ("weighted", "scaled"):
+                with self.subTest(name, **way):
+                    for a, b in zip(twice, run(name, 2), strict=True):
+                        self.assertAlmostEqual(a, b, delta=1e-7)
 
     def test_qat_weights_kept_and_recomputed_are_equal(self):
         kept, again = (self.result(specification(method="qat", qat_weights=way))["series"]["loss"] for way in ("kept", "recomputed"))

@@ -40,7 +40,7 @@ def loss_of(model, tokens, labels):
     return model(input_ids=tokens, labels=labels).loss
 
 
-def steps(model, optimizer, loss=loss_of):
+def steps(model, optimizer, loss=loss_of, held_out=None):
     """The losses of two steps, and the loss on other rows after them."""
     losses = []
     for _ in range(2):
@@ -50,7 +50,7 @@ def steps(model, optimizer, loss=loss_of):
         optimizer.zero_grad()
         losses.append(value.item())
     with torch.no_grad():
-        return losses + [loss_of(model, HELD_OUT, HELD_OUT).item()]
+        return losses + [(held_out or loss_of)(model, HELD_OUT, HELD_OUT).item()]
 
 
 def adapters(name, options):
@@ -85,6 +85,37 @@ def decay_by_group():
 def by_rows(model, tokens, labels):
     """The mean over rows of the mean over a row's tokens."""
     return sum(loss_of(model, tokens[i:i + 1], labels[i:i + 1]) for i in range(len(tokens))) / len(tokens)
+
+
+ROWS = [0.5, 2.0, 1.0, 0.25, 3.0, 1.5, 0.75, 1.0][:len(TOKENS)]
+COLUMNS = [(0.25, 1.0, 2.5)[i // 3 % 3] for i in range(TOKENS.shape[1])]
+
+
+def weighed(model, tokens, labels):
+    """torch's cross entropy of each token [rows, columns - 1], and the tokens' weights; 0 where nothing is learnt."""
+    logits = model(input_ids=tokens).logits[:, :-1]
+    each = F.cross_entropy(logits.transpose(1, 2), labels[:, 1:], reduction="none", ignore_index=-100)
+    weights = torch.tensor(ROWS)[:, None] * torch.tensor(COLUMNS)
+    return each, weights[:, 1:] * (labels[:, 1:] != -100)
+
+
+def weighted(model, tokens, labels):
+    each, weights = weighed(model, tokens, labels)
+    return (each * weights).sum() / weights.sum()
+
+
+def weighted_by_rows(model, tokens, labels):
+    each, weights = weighed(model, tokens, labels)
+    rows = torch.tensor(ROWS)
+    return ((each * weights).sum(1) / weights.sum(1) * rows).sum() / rows.sum()
+
+
+def weights():
+    result = {"rows": ROWS, "columns": COLUMNS}
+    for name, loss in (("tokens", weighted), ("by_rows", weighted_by_rows)):
+        model = base()
+        result[name] = steps(model, torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.0), loss, weighted)
+    return result
 
 
 def rates():
@@ -135,6 +166,7 @@ def main():
     result = {"adapters": {name: adapters(name, options) for name, options in CASES.items()},
               "decay_by_group": decay_by_group(),
               "by_rows": steps(model := base(), torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.0), by_rows),
+              "weighted": weights(),
               "rates": rates(),
               "preferences": preferences()}
     (OUT / "tuning.json").write_text(json.dumps(result, indent=1) + "\n")

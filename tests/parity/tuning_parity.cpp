@@ -29,19 +29,21 @@ struct Fixture {
   const llvm::json::Object& object() const { return *json.getAsObject(); }
 };
 
-/// Two steps, then the loss on the other rows; compared with what the original found.
+/// Two steps, then the loss on the other rows; compared with what the original found. `weights` are those of labels.
 void checkSteps(const Fixture& fixture, llama::Decoder& decoder, const optimizer::AdamOptions& options,
-                const llvm::json::Array& expected, const std::function<at::Tensor(const llama::Labelled&)>& loss) {
+                const llvm::json::Array& expected, const std::function<at::Tensor(const llama::Labelled&)>& loss,
+                const at::Tensor& weights = {}) {
   llama::Steps steps(optimizer::makeAdam(decoder.trainableTensors(), options), decoder.trainableTensors(), std::nullopt,
                      0);
   const auto losses = numbers(expected);
   for (size_t i = 0; i < 2; ++i) {
-    steps.add(loss(llama::labelledPositions(fixture.labels)));
+    steps.add(loss(llama::labelledPositions(fixture.labels, weights)));
     CHECK(std::abs(steps.finish().loss.item<double>() - losses[i]) < 1e-6 * losses[i]);
   }
   at::NoGradGuard no_grad;
-  const auto labelled = llama::labelledPositions(fixture.other);
-  const double held_out = decoder.lossSum({fixture.other, {}, {}}, labelled).item<double>() / labelled.count();
+  const auto labelled = llama::labelledPositions(fixture.other, weights);
+  const at::Tensor sum = decoder.lossSum({fixture.other, {}, {}}, labelled);
+  const double held_out = (sum / labelled.perRow(fixture.other.size(0), at::kDouble).sum()).item<double>();
   CHECK(std::abs(held_out - losses[2]) < 1e-6 * losses[2]);
 }
 
@@ -149,6 +151,29 @@ TEST_CASE("steps: a loss by rows is the mean of the rows' means") {
                const auto sums = decoder->rowLogProbs({fixture.tokens, {}, {}}, labelled);
                return -(sums / labelled.perRow(sums.size(0), at::kFloat)).mean();
              });
+}
+
+TEST_CASE("steps: weighted losses are torch's cross entropy times weights, over the sum of the weights") {
+  const Fixture fixture;
+  const auto& golden = *fixture.object().getObject("weighted");
+  const at::Tensor of_rows = at::tensor(numbers(*golden.getArray("rows")), at::kDouble);
+  const at::Tensor of_columns = at::tensor(numbers(*golden.getArray("columns")), at::kDouble);
+  const at::Tensor weights = of_rows.unsqueeze(1) * of_columns;
+  const llama::Sequences input{fixture.tokens, {}, {}};
+  const auto check = [&](const char* key, llama::Decoder& decoder,
+                         const std::function<at::Tensor(const llama::Labelled&)>& loss) {
+    CAPTURE(key);
+    checkSteps(fixture, decoder, {.learning_rate = 1e-3, .decoupled = true}, *golden.getArray(key), loss, weights);
+  };
+  const auto decoder = tinyDecoder({}), again = tinyDecoder({});
+  check("tokens", *decoder, [&](const llama::Labelled& labelled) -> at::Tensor {
+    return decoder->lossSum(input, labelled) / labelled.perRow(weights.size(0), at::kDouble).sum().item<double>();
+  });
+  check("by_rows", *again, [&](const llama::Labelled& labelled) {
+    const auto sums = again->rowLogProbs(input, labelled);
+    return -(sums / labelled.perRow(sums.size(0), at::kFloat) * of_rows.to(at::kFloat)).sum() /
+           of_rows.sum().item<double>();
+  });
 }
 
 TEST_CASE("schedules are those of transformers") {

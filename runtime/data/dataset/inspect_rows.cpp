@@ -35,6 +35,7 @@ struct RowFacts {
   bool empty = false;   // an answer without text
   std::string special;  // a special token's name that stands in the text
   std::map<text::Role, RoleShare> roles;
+  WeightRange weights;
   uint64_t exact = 0, normal = 0;  // digests of the texts, as they are and normalised
 };
 
@@ -86,6 +87,19 @@ llvm::Error addText(RowFacts& facts, const text::Tokenizer& tokenizer, const tex
   return llvm::Error::success();
 }
 
+WeightRange weightsOf(const text::Example& example) {
+  if (!example.rejected.empty()) return {example.weight, example.weight};
+  WeightRange range;
+  bool first = true;
+  for (const text::Message& message : example.chosen) {
+    if (message.masked) continue;
+    range.least = first ? message.weight : std::min(range.least, message.weight);
+    range.most = first ? message.weight : std::max(range.most, message.weight);
+    first = false;
+  }
+  return range;
+}
+
 /// Collects the facts of one row.
 llvm::Expected<RowFacts> factsOf(const text::TokenRows& rows, const text::Tokenizer& tokenizer, int64_t number,
                                  size_t most) {
@@ -95,6 +109,7 @@ llvm::Expected<RowFacts> factsOf(const text::TokenRows& rows, const text::Tokeni
   RowFacts facts;
   facts.whole = row->size();
   facts.teaches = true;
+  facts.weights = weightsOf(example);
   if (auto error = addText(facts, tokenizer, example.chosen, row->chosen, most)) return error;
   if (row->rejected)
     if (auto error = addText(facts, tokenizer, example.rejected, *row->rejected, most)) return error;
@@ -305,6 +320,12 @@ llvm::Expected<RowsReport> RowsInspection::run() {
       report_.lengths.push_back(std::max(row.whole.chosen.tokens, row.whole.rejected.tokens));
       report_.tokens += row.kept;
       report_.learnt += row.learnt;
+      if (!row.weights.plain() && row.teaches) {
+        WeightRange& all = report_.weights;
+        all = report_.weighted++ == 0
+                  ? row.weights
+                  : WeightRange{std::min(all.least, row.weights.least), std::max(all.most, row.weights.most)};
+      }
       for (const auto& [role, share] : row.roles) {
         report_.roles[role].messages += share.messages;
         report_.roles[role].tokens += share.tokens;
@@ -337,17 +358,22 @@ llvm::Expected<RowsReport> inspectRows(const RowsSource& source, unsigned thread
   return RowsInspection(source, threads, tick).run();
 }
 
-llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads) {
-  auto rows = text::TokenRows::open(source.rows);
+llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads, std::vector<std::string>& in_part) {
+  const auto opened = [&](const text::TokenRowsOptions& options, auto... tokenizer) {
+    auto rows = text::TokenRows::open(options, tokenizer...);
+    if (rows && rows->inPart()) in_part.push_back(fmt::format("{} after row {}", rows->origin(), rows->count()));
+    return rows;
+  };
+  auto rows = opened(source.rows);
   if (!rows) return rows.takeError();
   if (!evaluates) return llvm::Error::success();
-  if (const std::string& column = source.rows.data.part_column; !column.empty()) {
+  if (const std::string& column = source.rows.data.part_column; !column.empty() && !rows->inPart()) {
     int64_t apart = 0;
     for (int64_t number = 0; number < rows->count(); ++number) apart += rows->isHeldOut(number);
     if (auto error = text::checkParts(column, rows->origin(), rows->count() - apart, apart)) return error;
   }
   if (!source.validation.empty()) {
-    auto held_out = text::TokenRows::open(text::apartFrom(source.rows, source.validation, false), rows->tokenizer());
+    auto held_out = opened(text::apartFrom(source.rows, source.validation, false), rows->tokenizer());
     if (!held_out) return held_out.takeError();
     auto lengths = text::rowLengths(*held_out, threads);
     if (!lengths) return lengths.takeError();

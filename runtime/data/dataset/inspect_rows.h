@@ -25,12 +25,20 @@ struct RowsSource {
 };
 
 /// Refuses rows from which no trial could be made, as the worker would: training rows, and for trials that evaluate
-/// held-out rows and questions. Only the latter two are encoded.
-llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads);
+/// held-out rows and questions. Only the latter two are encoded. Of each file as much is read as
+/// `source.rows.data.byte_limit` lets in; `in_part` gets "FILE after row N" for a file that has more.
+llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads, std::vector<std::string>& in_part);
 
 /// Messages of one role, and their tokens with header and end of turn.
 struct RoleShare {
   int64_t messages = 0, tokens = 0;
+};
+
+/// The weights of the learnt messages of a row, or of the pair.
+struct WeightRange {
+  double least = 1, most = 1;
+
+  bool plain() const { return least == 1 && most == 1; }
 };
 
 /// A description of the rows that were read.
@@ -43,6 +51,8 @@ struct RowsReport {
   std::vector<int64_t> lengths;     // tokens of each row before cutting; the longer text of a pair
   std::map<text::Role, RoleShare> roles;
   int64_t tokens = 0, learnt = 0;  // of all texts, after cutting
+  int64_t weighted = 0;            // rows with weights other than 1 and 0
+  WeightRange weights;             // of these
   std::vector<Problem> problems;   // worst first
 
   /// The index of the longest row, the first if several are; there must be one.

@@ -22,6 +22,18 @@ void countLearnt(TokenBatch& batch) {
   }
 }
 
+/// Whether a sample or pack has weights.
+bool areWeighted(auto samples) {
+  return llvm::any_of(samples, [](const auto* one) { return !one->weights.empty(); });
+}
+
+/// Appends the weights of a sample's or pack's labels.
+void appendWeights(const auto& sample, std::vector<double>& weights) {
+  const std::vector<double>& own = sample.weights;
+  weights.insert(weights.end(), own.begin(), own.end());
+  weights.resize(weights.size() + sample.tokens.size() - own.size(), 1);
+}
+
 }  // namespace
 
 TokenBatch collate(llvm::ArrayRef<const Sample*> samples, Token pad) {
@@ -31,12 +43,16 @@ TokenBatch collate(llvm::ArrayRef<const Sample*> samples, Token pad) {
   const auto size = static_cast<size_t>(batch.rows * batch.columns);
   batch.tokens.assign(size, pad);
   batch.labels.assign(size, kMasked);
+  const bool weighted = areWeighted(samples);
   for (size_t row = 0; row < samples.size(); ++row) {
     const Sample& sample = *samples[row];
     const auto at = static_cast<std::ptrdiff_t>(row) * batch.columns;
     std::ranges::copy(sample.tokens, batch.tokens.begin() + at);
     std::ranges::copy(sample.labels, batch.labels.begin() + at);
     batch.real += std::ssize(sample);
+    if (!weighted) continue;
+    appendWeights(sample, batch.weights);
+    batch.weights.resize(static_cast<size_t>(at + batch.columns), 1);
   }
   countLearnt(batch);
   return batch;
@@ -51,17 +67,20 @@ TokenBatch collatePairs(llvm::ArrayRef<const Sample*> chosen, llvm::ArrayRef<con
 
 Pack packOf(llvm::ArrayRef<const Sample*> samples, size_t size) {
   Pack pack;
+  const bool weighted = areWeighted(samples);
   for (const Sample* sample : samples) {
     llvm::append_range(pack.tokens, sample->tokens);
     llvm::append_range(pack.labels, sample->labels);
     for (size_t i = 0; i < sample->size(); ++i) pack.positions.push_back(static_cast<int32_t>(i));
     pack.lengths.push_back(static_cast<int32_t>(sample->size()));
+    if (weighted) appendWeights(*sample, pack.weights);
   }
   const size_t real = pack.tokens.size();
   assert(real > 0 && real <= size && "of packBounds");
   pack.real = static_cast<int32_t>(real);
   pack.tokens.resize(size, 0);
   pack.labels.resize(size, kMasked);
+  if (weighted) pack.weights.resize(size, 1);
   if (size > real) pack.lengths.push_back(static_cast<int32_t>(size - real));
   // Positions of the padding go on from the last sample's, below `size`, as in torchtune; its labels are masked, so
   // they only must be valid.
@@ -87,7 +106,9 @@ std::vector<size_t> packBounds(llvm::ArrayRef<int64_t> lengths, int64_t size) {
 TokenBatch collatePacks(llvm::ArrayRef<const Pack*> packs) {
   TokenBatch batch;
   batch.rows = std::ssize(packs);
+  const bool weighted = areWeighted(packs);
   for (const Pack* pack : packs) {
+    if (weighted) appendWeights(*pack, batch.weights);
     assert(batch.columns == 0 || batch.columns == std::ssize(pack->tokens));
     batch.columns = std::ssize(pack->tokens);
     llvm::append_range(batch.tokens, pack->tokens);

@@ -17,6 +17,10 @@ namespace expc::text {
 struct TokenBatch {
   int64_t rows = 0, columns = 0;
   std::vector<int64_t> tokens, labels;
+  /// How much each label counts in a loss, rows x columns; empty: all count 1.
+  std::vector<double> weights;
+  /// How much each row or pair counts, where losses are taken by rows; empty: all count 1.
+  std::vector<double> row_weights;
   /// For packs only: each token's position in its sample (rows x columns), and for each row the lengths of its samples.
   /// Padding counts as one more sample.
   std::vector<int64_t> positions;
@@ -39,7 +43,8 @@ TokenBatch collatePairs(llvm::ArrayRef<const Sample*> chosen, llvm::ArrayRef<con
 struct Pack {
   std::vector<Token> tokens, labels;
   std::vector<int32_t> positions, lengths;
-  int32_t real = 0;  // tokens before the padding, which has token 0
+  int32_t real = 0;             // tokens before the padding, which has token 0
+  std::vector<double> weights;  // as in Sample
 };
 
 /// Packs samples, at least one, that fit into `size` tokens together.

@@ -44,6 +44,16 @@ TEST_CASE("rows are padded to the longest, as torchtune pads them") {
   CHECK(batch.padding() == batch.rows * batch.columns - real);
 }
 
+TEST_CASE("weights stand beside labels, and samples without any count 1") {
+  const Sample plain{{1, 2, 3}, {1, 2, 3}}, half{{4, 5}, {4, 5}, false, {0.5, 0.5}};
+  CHECK(collate({&plain}, 0).weights.empty());
+  CHECK(collate({&half, &plain}, 0).weights == std::vector<double>{0.5, 0.5, 1, 1, 1, 1});
+  const Pack weighted = packOf({&plain, &half}, 6), other = packOf({&plain}, 6);
+  CHECK(weighted.weights == std::vector<double>{1, 1, 1, 0.5, 0.5, 1});
+  CHECK(other.weights.empty());
+  CHECK(collatePacks({&other, &weighted}).weights == std::vector<double>{1, 1, 1, 1, 1, 1, 1, 1, 1, 0.5, 0.5, 1});
+}
+
 TEST_CASE("pairs are padded together, chosen answers first") {
   const auto json = goldenJson("collate.json");
   const Object& fixture = *json.getAsObject()->getObject("dpo");

@@ -68,6 +68,9 @@ std::optional<std::string> problemOf(const Conversation& conversation) {
 
 llvm::Expected<Sample> makeSample(const Tokenizer& tokenizer, const Conversation& conversation, size_t most) {
   Sample sample;
+  const bool weighted =
+      std::ranges::any_of(conversation, [](const Message& message) { return !message.masked && message.weight != 1; });
+  if (weighted) sample.weights.push_back(1);
   sample.tokens.push_back(tokenizer.special().begin_of_text);
   sample.labels.push_back(kMasked);
   for (const Message& message : conversation) {
@@ -78,16 +81,19 @@ llvm::Expected<Sample> makeSample(const Tokenizer& tokenizer, const Conversation
     else
       sample.labels.insert(sample.labels.end(), sample.tokens.begin() + static_cast<std::ptrdiff_t>(before),
                            sample.tokens.end());
+    if (weighted) sample.weights.resize(sample.size(), message.weight);
     // Messages beyond the cut need no tokens.
     if (most > 0 && sample.size() >= most) break;
   }
   sample.tokens.push_back(tokenizer.special().end_of_text);
   sample.labels.push_back(kMasked);
+  if (weighted) sample.weights.push_back(1);
   // A text that is cut still ends in end_of_text, so that every sample ends the same way.
   if (most > 0 && sample.size() > most) {
     sample.cut = true;
     sample.tokens.resize(most);
     sample.labels.resize(most);
+    if (weighted) sample.weights.resize(most);
     sample.tokens.back() = tokenizer.special().end_of_text;
     sample.labels.back() = kMasked;
   }

@@ -31,6 +31,8 @@ struct Message {
   bool masked = false;
   /// Whether the parts are encoded as they are, without stripping.
   bool exact = false;
+  /// How much each token counts in a loss, if it is learnt; above 0.
+  double weight = 1;
 };
 using Conversation = std::vector<Message>;
 
@@ -43,7 +45,8 @@ std::optional<std::string> problemOf(const Conversation& conversation);
 /// with the logits one position before.
 struct Sample {
   std::vector<Token> tokens, labels;
-  bool cut = false;  // it was longer than allowed
+  bool cut = false;             // it was longer than allowed
+  std::vector<double> weights;  // how much each label counts in a loss; empty: all count 1
 
   size_t size() const { return tokens.size(); }
 };

@@ -53,24 +53,30 @@ llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRe
   return text->str();
 }
 
-/// Fields by which other programs say what is learnt and what a model sees. kLearnt and kNotLearnt are switches; the
-/// others hold content.
-constexpr llvm::StringLiteral kLearnt[] = {"weight", "loss",  "loss_weight", "loss_scale", "loss_mask",
-                                           "train",  "learn", "training",    "trainable"},
+/// Fields by which other programs say what is learnt and what a model sees. kWeights hold numbers, kLearnt and
+/// kNotLearnt are switches; the others hold content.
+constexpr llvm::StringLiteral kWeights[] = {"weight", "loss_weight"},
+                              kLearnt[] = {"loss",  "loss_scale", "loss_mask", "train",
+                                           "learn", "training",   "trainable"},
                               kNotLearnt[] = {"mask", "masked"},
                               kOfMessages[] = {"tool_calls", "tool_call", "function_call",     "tools",   "functions",
                                                "refusal",    "reasoning", "reasoning_content", "thinking"},
                               kOfRows[] = {"tools", "functions", "history"},
                               kSeen[] = {"image", "images", "video", "videos", "audio", "audios"};
 
-/// Whether a value means yes (1), no (0) or neither (-1). Cells of CSV are texts, so texts count too.
-int saysYes(const llvm::json::Value& value) {
+/// The number that a value is or means (true is 1), if any. Cells of CSV are texts, so texts count too.
+std::optional<double> numberIn(const llvm::json::Value& value) {
   if (const auto flag = value.getAsBoolean()) return *flag ? 1 : 0;
-  std::optional<double> number = value.getAsNumber();
   const llvm::StringRef text = value.getAsString().value_or("");
   if (text.equals_insensitive("true")) return 1;
   if (text.equals_insensitive("false")) return 0;
-  if (double read = 0; !number && !text.getAsDouble(read)) number = read;
+  if (double read = 0; !text.getAsDouble(read)) return read;
+  return value.getAsNumber();
+}
+
+/// Whether a value means yes (1), no (0) or neither (-1).
+int saysYes(const llvm::json::Value& value) {
+  const auto number = numberIn(value);
   return number == 1 ? 1 : number == 0 ? 0 : -1;
 }
 
@@ -82,24 +88,39 @@ bool isNothing(const llvm::json::Value& value) {
          value.getAsString() == llvm::StringRef("");
 }
 
-/// Whether the switches of a message or row say that it is not learnt. Refuses every other field that decides what is
-/// learnt or seen, unless its value changes nothing. `own` are the fields that matter at this level, except `applied`,
-/// which the caller applies.
-llvm::Expected<bool> isSwitchedOff(const llvm::json::Object& object, llvm::ArrayRef<llvm::StringLiteral> own,
-                                   llvm::StringRef applied) {
-  bool off = false;
+/// The error of a field's value.
+llvm::Error refused(llvm::StringRef name, const llvm::json::Value& value, const std::string& why) {
+  const std::string text = base::canonicalJson(value);
+  return failure("'{}' is {}, {}", name, text.size() > 40 ? llvm::json::fixUTF8(text.substr(0, 40)) + "…" : text, why);
+}
+
+/// How much a message or row counts by its fields: 0 if a switch says that it is not learnt, else the product of its
+/// weights. With `whole` weights are 0 or 1. Refuses every other field that decides what is learnt or seen, unless its
+/// value changes nothing. `own` are the fields that matter at this level, except `applied`, which the caller applies.
+llvm::Expected<double> weightOf(const llvm::json::Object& object, llvm::ArrayRef<llvm::StringLiteral> own,
+                                llvm::StringRef applied, bool whole) {
+  double weight = 1;
   for (const auto& [key, value] : object) {
     const llvm::StringRef name = key;
+    if (isNothing(value)) continue;
+    if (llvm::is_contained(kWeights, name)) {
+      // Within these bounds sums in fp32 are exact enough; a comparison with NaN is false.
+      const double number = numberIn(value).value_or(-1);
+      if (number != 0 && !(number >= 1e-4 && number <= 1e4))
+        return refused(name, value, "expected 0 or a number from 0.0001 to 10000; only ratios of weights count");
+      if (whole && saysYes(value) < 0)
+        return refused(name, value, "but in a pair a message is learnt (1) or not (0); give the row the weight");
+      weight *= number;
+      continue;
+    }
     const bool yes = llvm::is_contained(kLearnt, name), no = llvm::is_contained(kNotLearnt, name);
     const int says = yes || no ? saysYes(value) : -1;
-    off |= says == (yes ? 0 : 1);
+    if (says == (yes ? 0 : 1)) weight = 0;
     const bool known = yes || no || llvm::is_contained(own, name) || llvm::is_contained(kSeen, name);
-    if (!known || name == applied || says >= 0 || isNothing(value)) continue;
-    const std::string text = base::canonicalJson(value);
-    return failure("'{}' is {}, which expc does not support; remove the field, or the row", name,
-                   text.size() > 40 ? llvm::json::fixUTF8(text.substr(0, 40)) + "…" : text);
+    if (!known || name == applied || says >= 0) continue;
+    return refused(name, value, "which expc does not support; remove the field, or the row");
   }
-  return off;
+  return weight;
 }
 
 /// The part of a data set that a row belongs to.
@@ -159,8 +180,9 @@ llvm::Expected<std::optional<Message>> toolMessageOf(const llvm::json::Object& o
   return Message{Role::Tool, {asPython(rawValue(raw, "content"))}, true, true};
 }
 
-/// A message: an object with role and content. `raw` is its text; `chat` says that it may call tools.
-llvm::Expected<Message> messageOf(const llvm::json::Value& value, llvm::StringRef raw, bool chat) {
+/// A message: an object with role and content. `raw` is its text; `chat` says that it may call tools, `pairs` that its
+/// weight is 0 or 1.
+llvm::Expected<Message> messageOf(const llvm::json::Value& value, llvm::StringRef raw, bool chat, bool pairs) {
   const auto* object = value.getAsObject();
   if (!object) return failure("it is {}, expected an object with role and content", base::kindName(value));
   std::optional<Message> of_tool;
@@ -179,9 +201,10 @@ llvm::Expected<Message> messageOf(const llvm::json::Value& value, llvm::StringRe
                      llvm::StringRef(*role).take_front(40), chat ? ", and tool" : "");
     message = {*known, {chat ? strip(*content).str() : std::move(*content)}, false, chat};
   }
-  auto off = isSwitchedOff(*object, kOfMessages, chat ? "tool_calls" : "");
-  if (!off) return off.takeError();
-  message.masked = *off;
+  auto weight = weightOf(*object, kOfMessages, chat ? "tool_calls" : "", pairs);
+  if (!weight) return weight.takeError();
+  message.masked = *weight == 0;
+  message.weight = *weight;
   return message;
 }
 
@@ -222,7 +245,7 @@ void asChat(Conversation& conversation, const std::vector<std::string>& tools) {
 /// The list of messages in a column of a row of `plain` or `chat`, whose text is `raw`. Roles are checked one by one,
 /// their order by problemOf().
 llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef raw, llvm::StringRef column,
-                                        bool chat) {
+                                        bool chat, bool pairs) {
   const auto* value = row.get(column);
   if (!value) return unknown(row, column);
   const auto* list = value->getAsArray();
@@ -235,7 +258,7 @@ llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::Str
   Conversation conversation;
   const std::vector<llvm::StringRef> texts = chat ? rawElements(rawValue(raw, column)) : std::vector<llvm::StringRef>();
   for (size_t i = 0; i < list->size(); ++i) {
-    auto message = messageOf((*list)[i], i < texts.size() ? texts[i] : "", chat);
+    auto message = messageOf((*list)[i], i < texts.size() ? texts[i] : "", chat, pairs);
     if (!message) return failure("message {} of '{}': {}", i + 1, column, message.takeError());
     conversation.push_back(std::move(*message));
   }
@@ -264,10 +287,17 @@ llvm::Expected<std::string> fileOf(const std::string& folder, Template kind) {
 Message assistant(std::string text) { return {Role::Assistant, {std::move(text)}, false}; }
 
 /// Sets which messages are learnt: the assistant's unless they are switched off, the user's if `learn_prompt` says so,
-/// the others never. With `off` none is.
-void mask(Conversation& conversation, bool learn_prompt, bool off) {
-  for (Message& message : conversation)
-    message.masked |= off || (message.role != Role::Assistant && (message.role != Role::User || !learn_prompt));
+/// the others never. With a weight of 0 none is, with another one each counts so many times as much.
+void mask(Conversation& conversation, bool learn_prompt, double weight) {
+  for (Message& message : conversation) {
+    message.masked |= weight == 0 || (message.role != Role::Assistant && (message.role != Role::User || !learn_prompt));
+    message.weight *= weight;
+  }
+}
+
+/// Whether a message of a conversation is learnt.
+bool isLearnt(const Conversation& conversation) {
+  return llvm::any_of(conversation, [](const Message& message) { return !message.masked; });
 }
 
 /// Collects the examples of a file.
@@ -283,16 +313,18 @@ class Reader {
   /// Adds a row; `raw` is its text, of JSON.
   llvm::Error add(const llvm::json::Object& row, llvm::StringRef raw) {
     raw_ = raw;
-    auto off = isSwitchedOff(row, kOfRows, isChat() ? "tools" : "");
-    if (!off) return off.takeError();
+    auto weight = weightOf(row, kOfRows, isChat() ? "tools" : "", /*whole=*/false);
+    if (!weight) return weight.takeError();
     llvm::Expected<RowPart> part = part_column_.empty() ? RowPart::Train : partOf(row, part_column_);
     if (!part) return part.takeError();
     if (*part == RowPart::LeftOut) return llvm::Error::success();
     auto example = hasMessages() ? plain(row) : templated(row);
     if (!example) return example.takeError();
-    if (auto error = finish(row, example->chosen, *off)) return error;
-    if (auto error = finish(row, example->rejected, *off)) return error;
+    if (auto error = finish(row, example->chosen, *weight)) return error;
+    if (auto error = finish(row, example->rejected, *weight)) return error;
     if (auto error = choose(row, *example)) return error;
+    example->weight = *weight;
+    learns_ |= isLearnt(example->chosen) && (example->rejected.empty() || isLearnt(example->rejected));
     examples_.push_back(std::move(*example));
     if (!part_column_.empty()) held_out_.push_back(*part == RowPart::HeldOut);
     return llvm::Error::success();
@@ -303,6 +335,8 @@ class Reader {
   /// Gives each row the next different answer as its rejected one.
   llvm::Error lendAnswers();
   bool any() const { return !examples_.empty(); }
+  /// Whether a row has something to learn, before it is cut.
+  bool learns() const { return learns_; }
   /// Moves examples and parts into the data set.
   void giveTo(Dataset& dataset) {
     dataset.examples = std::move(examples_);
@@ -313,8 +347,8 @@ class Reader {
   bool isChat() const { return kind_ == Template::Chat; }
   bool hasMessages() const { return isChat() || kind_ == Template::Plain; }
 
-  /// Completes a conversation by the row's columns system and tools, and masks it; an empty one stays so.
-  llvm::Error finish(const llvm::json::Object& row, Conversation& conversation, bool off) const {
+  /// Completes a conversation by the row's columns system and tools, masks and weighs it; an empty one stays so.
+  llvm::Error finish(const llvm::json::Object& row, Conversation& conversation, double weight) const {
     if (conversation.empty()) return llvm::Error::success();
     if (const auto* system = row.get("system"); system && !isNothing(*system)) {
       auto text = textOf(row, "system");
@@ -323,7 +357,8 @@ class Reader {
         return failure("'system' is given, and the messages begin with one of the system; remove one of them");
       conversation.insert(conversation.begin(), Message{Role::System, {std::move(*text)}, true});
     }
-    mask(conversation, learn_prompt_, off);
+    // A pair counts as a whole; its log-probabilities are sums over tokens that count alike.
+    mask(conversation, learn_prompt_, pairs_ && weight != 0 ? 1 : weight);
     if (!isChat()) return llvm::Error::success();
     auto tools = toolsOf(row, raw_);
     if (!tools) return tools.takeError();
@@ -368,7 +403,7 @@ class Reader {
     if (const auto* value = row.get(column); value && value->getAsString() && !before.empty()) {
       before.push_back(said(Role::Assistant, *value->getAsString()));
     } else {
-      auto messages = messagesOf(row, raw_, column, isChat());
+      auto messages = messagesOf(row, raw_, column, isChat(), pairs_);
       if (!messages) return messages.takeError();
       if (messages->empty() || messages->front().role != Role::Assistant) before.clear();
       llvm::append_range(before, *messages);
@@ -382,7 +417,7 @@ class Reader {
   llvm::Expected<Conversation> side(const llvm::json::Object& row, llvm::StringRef column) {
     const auto *prompt = row.get("prompt"), *answer = row.get(column);
     if (prompt && prompt->getAsArray()) {
-      auto before = messagesOf(row, raw_, "prompt", isChat());
+      auto before = messagesOf(row, raw_, "prompt", isChat(), pairs_);
       return before ? conversation(row, column, std::move(*before)) : before.takeError();
     }
     // Some sets have a prompt that is null beside whole conversations.
@@ -415,6 +450,7 @@ class Reader {
   std::optional<bool> own_pairs_;  // whether rows have both answers; unknown before the first row
   std::vector<Example> examples_;
   std::vector<bool> held_out_;
+  bool learns_ = false;
 };
 
 llvm::Error Reader::lendAnswers() {
@@ -476,6 +512,7 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
   // Rows are read up to the limit and no further, so a small study of a large file starts at once.
   Reader reader(options);
   int64_t count = 0;
+  Dataset dataset;
   for (llvm::json::Object row; options.row_limit == 0 || count < options.row_limit; ++count) {
     auto more = rows.next(row);
     if (!more && !faults) return more.takeError();
@@ -491,6 +528,7 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
       break;
     }
     if (!*more) break;
+    if ((dataset.in_part = options.byte_limit > 0 && rows.bytes() > options.byte_limit)) break;
     auto error = reader.add(row, rows.raw());
     if (!error) continue;
     std::string why = fmt::format("{} (template {})", llvm::toString(std::move(error)), nameOf(options.kind));
@@ -498,10 +536,14 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
     faults->push_back({count + 1, std::move(why)});
   }
   if (count == 0 && (!faults || faults->empty())) return failure("{}: it has no rows", rows.name());
-  if (!reader.any() && (!faults || faults->empty()))
+  if (!reader.any() && !dataset.in_part && (!faults || faults->empty()))
     return failure("{}: column '{}' says test for all {} rows, so none is left", rows.name(), options.part_column,
                    count);
-  Dataset dataset;
+  if (reader.any() && !reader.learns() && !options.choices && !faults && !dataset.in_part)
+    return failure(
+        "{}: row 1: all its answers have weight 0 (by weight, loss, train, mask or the like), and so have those of "
+        "every other row, so nothing is learnt: raise a weight",
+        rows.name());
   dataset.origin = rows.name();
   dataset.borrowed_answers = reader.borrows();
   if (dataset.borrowed_answers)

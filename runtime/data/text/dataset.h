@@ -40,6 +40,8 @@ struct DatasetOptions {
   bool choices = false;
   /// The number of rows that are taken from the start; 0: all.
   int64_t row_limit = 0;
+  /// The bytes of rows after which no further row is read; 0: no limit.
+  uint64_t byte_limit = 0;
   /// The column that says which rows are held out; "": no row is.
   std::string part_column;
 };
@@ -49,6 +51,8 @@ struct Example {
   Conversation chosen;
   Conversation rejected;                  // for pairs only
   std::vector<std::string> choices = {};  // the row's column `choices`, if DatasetOptions::choices asks for it
+  /// How much the row counts among others, above 0. The messages' weights contain it, unless the row is a pair.
+  double weight = 1;
 };
 
 /// All rows of a file.
@@ -58,6 +62,8 @@ struct Dataset {
   std::vector<bool> held_out;  // for each example, by the column of parts; empty without one
   /// Whether rows had one answer each, so that another row's answer stands in as the rejected one.
   bool borrowed_answers = false;
+  /// Whether DatasetOptions::byte_limit ended the reading.
+  bool in_part = false;
 };
 
 /// Reads a file of rows.
@@ -74,10 +80,11 @@ struct Dataset {
 /// With a column of parts, rows of the part train are trained on, those of validation (valid, val, dev, eval; or true,
 /// 1) are held out, and those of test are left out.
 ///
-/// A message or row that says that it is not learnt (weight 0, train false, …) is masked; a text in `system` becomes
-/// the first message. Other fields that decide what is learnt or seen (weight 0.5, reasoning, …) are refused unless
-/// they change nothing: ignoring them would train on something else than the file says. Errors name file, row
-/// and column.
+/// A message or row that says that it is not learnt (weight 0, train false, …) is masked, and `weight` or `loss_weight`
+/// say how much it counts; in a pair only the row's may be a fraction. A file whose rows are all masked is an error. A
+/// text in `system` becomes the first message. Other fields that decide what is learnt or seen (loss_scale 2,
+/// reasoning, …) are refused unless they change nothing: ignoring them would train on something else than the file
+/// says. Errors name file, row and column.
 llvm::Expected<Dataset> readDataset(const DatasetOptions& options);
 
 /// A row that was refused: its number, counted from 1, and why.

@@ -83,7 +83,7 @@ TEST_CASE("a field that says what is learnt or seen, and is not applied, is refu
   };
   const auto of_plain = [&](const std::string& text) { return read(text, of(Template::Plain)); };
   for (const char* refused :
-       {R"("weight": 0.5)", R"("loss": "some")", R"("loss_scale": 2)", R"("masked": [1])",
+       {R"("weight": -0.5)", R"("loss": "some")", R"("loss_scale": 2)", R"("masked": [1])",
         R"("tool_calls": [{"id": "1"}])", R"("function_call": {"name": "f"})", R"("reasoning_content": "hm")",
         R"("thinking": "hm")", R"("images": ["a.png"])", R"("refusal": "no")"}) {
     const std::string field = std::string(", ") + refused;
@@ -102,7 +102,7 @@ TEST_CASE("a field that says what is learnt or seen, and is not applied, is refu
     CHECK(of_plain(message("", std::string(", ") + nothing)));
   CHECK(of_plain(message(R"(, "weight": 0)", "")));  // the user's part is not learnt anyway
   for (const char* refused : {R"("tools": [{"type": "function"}])", R"("system": 3)", R"("history": [["a", "b"]])",
-                              R"("weight": 0.5)", R"("images": ["a.png"])"})
+                              R"("weight": "nan")", R"("images": ["a.png"])"})
     has(messageOf(of_plain(message("", "", std::string(", ") + refused))), "d.jsonl: row 1: '");
   CHECK(of_plain(message("", "", R"(, "tools": [], "system": null, "history": [])")));
 }
@@ -125,7 +125,8 @@ TEST_CASE("a message or row that is switched off is masked, and a column system 
                           R"(, "masked": true)", R"(, "weight": 0, "train": true)"})
     CHECK(masked(first(read(text(off, ""), of(Template::Plain))).chosen) == std::vector<bool>{true, true, true, false});
   CHECK(masked(first(read(text("", ""), of(Template::Plain))).chosen) == std::vector<bool>{true, false, true, false});
-  CHECK(masked(first(read(text("", R"(, "train": false)"), of(Template::Plain))).chosen) == std::vector<bool>(4, true));
+  const std::string some = text("", R"(, "train": false)") + "\n" + text("", "");
+  CHECK(masked(first(read(some, of(Template::Plain))).chosen) == std::vector<bool>(4, true));
   const Conversation with = first(read(text("", R"(, "system": "Be brief.")"), of(Template::Plain))).chosen;
   CHECK(with.size() == 5);
   CHECK((with[0].role == Role::System && with[0].masked && with[0].parts[0] == "Be brief."));
@@ -142,6 +143,47 @@ TEST_CASE("a message or row that is switched off is masked, and a column system 
       {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]})",
                      of(Template::Plain), "d.json")),
       "row 1: 'system' is given, and the messages begin with one of the system");
+}
+
+TEST_CASE("messages and rows have weights, which multiply") {
+  const auto plain = [](const std::string& of_message, const std::string& of_row, bool pairs = false) {
+    const std::string answer = R"({"role": "assistant", "content": "a")" + of_message + "}";
+    return read(pairs ? R"({"prompt": "q", "chosen": "b", "rejected": [)" + answer + "]" + of_row + "}"
+                      : R"({"messages": [{"role": "user", "content": "q"}, )" + answer +
+                            R"(, {"role": "user", "content": "r"}, {"role": "assistant", "content": "b"}])" + of_row +
+                            "}",
+                of(Template::Plain, pairs));
+  };
+  auto one = plain(R"(, "weight": 0.25)", R"(, "loss_weight": 3)");
+  REQUIRE(one);
+  const Example& example = one->examples.front();
+  CHECK(example.weight == 3);
+  CHECK(example.chosen[1].weight == 0.75);
+  CHECK(example.chosen[3].weight == 3);
+  auto sample = makeSample(toyTokenizer(), example.chosen, 0);
+  REQUIRE(sample);
+  REQUIRE(sample->weights.size() == sample->size());
+  for (size_t i = 0, answers = 0; i < sample->size(); ++i) {
+    answers += i > 0 && sample->labels[i] != kMasked && sample->labels[i - 1] == kMasked;
+    if (sample->labels[i] != kMasked) CHECK(sample->weights[i] == (answers == 1 ? 0.75 : 3));
+  }
+  auto none = plain(R"(, "weight": 1)", R"(, "weight": null)");
+  REQUIRE(none);
+  CHECK(makeSample(toyTokenizer(), none->examples.front().chosen, 0)->weights.empty());
+  // A pair counts as a whole, and log-probabilities of its answers count each token once.
+  auto pair = plain("", R"(, "weight": 0.5)", true);
+  REQUIRE(pair);
+  CHECK(pair->examples.front().weight == 0.5);
+  CHECK(pair->examples.front().rejected[1].weight == 1);
+  has(messageOf(plain(R"(, "weight": 0.5)", "", true)),
+      "d.jsonl: row 1: message 1 of 'rejected': 'weight' is 0.5, but in a pair a message is learnt (1) or not (0)");
+  for (const char* wrong : {"-1", "1e-05", "20000", "\"nan\"", "\"inf\"", "\"much\"", "[2]"})
+    has(messageOf(plain("", std::string(", \"weight\": ") + wrong)),
+        (std::string("d.jsonl: row 1: 'weight' is ") + wrong + ", expected 0 or a number from 0.0001 to 10000")
+            .c_str());
+  has(messageOf(plain("", ", \"weight\": NaN")), "d.jsonl: row 1: it is not JSON");
+  has(messageOf(read("instruction,output,weight\na,b,0\na,c,0\n", of(Template::Instruct), "d.csv")),
+      "d.csv: row 1: all its answers have weight 0 (by weight, loss, train, mask or the like)");
 }
 
 TEST_CASE("chat is written as transformers' apply_chat_template writes it") {

@@ -78,6 +78,7 @@ class JsonRows : public RowReader {
       return llvm::createStringError(
           "expected an object, {\"column\": \"text\", …}; the file is an array of objects, or has one on each line");
     raw_ = rest_.take_front(*length);
+    bytes_ += *length;
     rest_ = rest_.drop_front(*length);
     spans_ = spans_ || raw_.contains('\n');
     row = std::move(*object);
@@ -175,6 +176,7 @@ class CsvRows : public RowReader {
     for (size_t at = 0; at < cells.size(); ++at) {
       if (!llvm::json::isUTF8(cells[at]))
         return notUtf8(fmt::format("column '{}'", llvm::StringRef(columns_[at]).take_front(40)));
+      bytes_ += cells[at].size();
       row[columns_[at]] = std::move(cells[at]);
     }
     return true;

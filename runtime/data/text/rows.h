@@ -7,6 +7,7 @@
 #include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -42,6 +43,8 @@ class RowReader {
   virtual size_t line() { return 0; }
   /// The text of the row that was read last, valid as long as the bytes; "" if the format is not JSON.
   llvm::StringRef raw() const { return raw_; }
+  /// The bytes of all rows that were read so far, without what separates them.
+  uint64_t bytes() const { return bytes_; }
   /// The row that was read last, for messages: "data.jsonl: row 3".
   std::string place() const;
   const std::string& name() const { return name_; }
@@ -52,6 +55,7 @@ class RowReader {
   virtual llvm::Expected<bool> read(llvm::json::Object& row) = 0;
 
   llvm::StringRef raw_;  // what read() fills for raw()
+  uint64_t bytes_ = 0;   // read() adds the length of each row
 
  private:
   std::string name_;

@@ -185,9 +185,11 @@ bool SyntheticRows::areShort() const {
 
 TextSize sizeOf(const Sample& sample) {
   TextSize size{std::ssize(sample), 0, sample.cut};
-  if (!sample.labels.empty())
-    size.learnt =
-        std::count_if(sample.labels.begin() + 1, sample.labels.end(), [](Token label) { return label != kMasked; });
+  for (size_t i = 1; i < sample.labels.size(); ++i) {
+    if (sample.labels[i] == kMasked) continue;
+    ++size.learnt;
+    size.weight += sample.weights.empty() ? 1 : sample.weights[i];
+  }
   return size;
 }
 
@@ -209,8 +211,11 @@ void TokenRows::take(Dataset dataset) {
 }
 
 TokenRowsOptions apartFrom(TokenRowsOptions options, const std::string& path, bool questions) {
-  options.data = {
-      .path = path, .kind = options.data.kind, .pairs = options.data.pairs && !questions, .choices = questions};
+  options.data = {.path = path,
+                  .kind = options.data.kind,
+                  .pairs = options.data.pairs && !questions,
+                  .choices = questions,
+                  .byte_limit = options.data.byte_limit};
   options.parameter = questions ? "questions" : "validation";
   return options;
 }
@@ -321,6 +326,7 @@ llvm::Expected<TokenRow> TokenRows::row(int64_t number) const {
   if (dataset_.examples.empty()) return made_up_.row(number);
   TokenRow row;
   const Example& example = dataset_.examples[number];
+  row.weight = example.weight;
   if (auto error = sample(example.chosen, number).moveInto(row.chosen)) return error;
   if (example.rejected.empty()) return row;
   if (auto error = sample(example.rejected, number).moveInto(row.rejected)) return error;

@@ -45,6 +45,7 @@ struct TextSize {
   int64_t tokens = 0;
   int64_t learnt = 0;  // labels that are learnt; the first never is, since no token predicts it
   bool cut = false;
+  double weight = 0;  // the sum of these labels' weights
 };
 /// The size of an encoded text.
 TextSize sizeOf(const Sample& sample);
@@ -63,6 +64,7 @@ struct RowSize {
 struct TokenRow {
   Sample chosen;
   std::optional<Sample> rejected;  // for pairs
+  double weight = 1;               // how much the row or pair counts among others (Example::weight)
 
   /// The sizes of the row's texts.
   RowSize size() const;
@@ -118,6 +120,8 @@ class TokenRows {
   /// Remarks for readers of the results, such as that answers were borrowed.
   const std::vector<std::string>& notes() const { return notes_; }
 
+  /// Whether the data set has more rows than DatasetOptions::byte_limit let in.
+  bool inPart() const { return dataset_.in_part; }
   /// The conversations of a row of a data set.
   const Example& example(int64_t number) const { return dataset_.examples[number]; }
   /// Encodes a row; numbers count from 0 in the file's order. Errors name file and row.

@@ -434,15 +434,26 @@ at::Tensor Decoder::logits(const at::Tensor& hidden) const {
   });
 }
 
+/// A value of each labelled position times the label's weight.
+static at::Tensor weighted(const at::Tensor& each, const Labelled& labelled) {
+  return labelled.weights.defined() ? each * labelled.weights.to(each.scalar_type()) : each;
+}
+
 at::Tensor Decoder::lossSum(const Sequences& input, const Labelled& labelled) {
   const at::Tensor x = hidden(input, labelled.positions), head = plainHead();
-  if (!head.defined()) return logProbs(logits(x), labelled.targets).sum().neg();
+  if (!head.defined()) return weighted(logProbs(logits(x), labelled.targets), labelled).sum().neg();
+  // Weights of at most 1 keep gradients in the range of fp16; the sum gets the factor back.
+  const bool weighs = labelled.weights.defined();
+  const at::Tensor largest = weighs ? labelled.weights.max() : at::Tensor();
+  const at::Tensor weights = weighs ? (labelled.weights / largest).to(accumulateType(x.scalar_type())) : at::Tensor();
   // headLossSum makes the gradients in the forward pass, so the head's weights are not needed on the way back.
-  return withWeights({.place = headPlace(), .again = false}, x, {},
-                     [head, group = headGroup(), targets = labelled.targets](const at::Tensor& y) {
-                       return group == 0 ? headLossSum(y, head, targets)
-                                         : headLossSum(fakeQuantActivation(y), fakeQuantWeight(head, group), targets);
-                     });
+  const at::Tensor sum = withWeights(
+      {.place = headPlace(), .again = false}, x, {},
+      [head, group = headGroup(), targets = labelled.targets, weights](const at::Tensor& y) {
+        return group == 0 ? headLossSum(y, head, targets, weights)
+                          : headLossSum(fakeQuantActivation(y), fakeQuantWeight(head, group), targets, weights);
+      });
+  return weighs ? sum * largest.to(sum.scalar_type()) : sum;
 }
 
 at::Tensor Decoder::rowLogProbs(const Sequences& input, const Labelled& labelled) {
@@ -454,7 +465,7 @@ at::Tensor Decoder::rowLogProbs(const Sequences& input, const Labelled& labelled
                                                        })
                                          : logProbs(logits(x), labelled.targets);
   // A row without labels gets 0: it has no term in the sum.
-  return at::zeros({input.tokens.size(0)}, each.options()).index_add(0, labelled.rows, each);
+  return at::zeros({input.tokens.size(0)}, each.options()).index_add(0, labelled.rows, weighted(each, labelled));
 }
 
 at::Tensor Decoder::referenceLogProbs(const Sequences& input, const Labelled& labelled) {

@@ -103,10 +103,10 @@ class Decoder {
   at::Tensor hidden(const Sequences& input, const at::Tensor& positions = {});
   /// Logits [n, vocabulary] in the decoder's type, from hidden states.
   at::Tensor logits(const at::Tensor& hidden) const;
-  /// The sum of the cross entropy over the labelled positions, in fp32 (fp64 in fp64). Divide by their count for the
-  /// mean.
+  /// The sum of the cross entropy over the labelled positions, each times its weight, in fp32 (fp64 in fp64). Divide by
+  /// the sum of the weights for the mean.
   at::Tensor lossSum(const Sequences& input, const Labelled& labelled);
-  /// The sum of log p(label) over the labelled positions of each row, [B] in fp32 (fp64 in fp64).
+  /// The sum of log p(label) times its weight over the labelled positions of each row, [B] in fp32 (fp64 in fp64).
   at::Tensor rowLogProbs(const Sequences& input, const Labelled& labelled);
   /// rowLogProbs() of the reference for DPO: the model without adapters, dropout and gradients. Without adapters it
   /// is the model as it is at this moment.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 
 #include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/loops.h"
@@ -66,7 +67,7 @@ void scaleInPlace(const at::Tensor& gradient, const at::Tensor& factor) {
 /// The sum over chunks, with the gradients for a factor of 1. `learning`: whether a graph is being made.
 struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& head,
-                            const at::Tensor& targets, bool learning) {
+                            const at::Tensor& targets, const std::optional<at::Tensor>& weights, bool learning) {
     const at::ScalarType inner = accumulateType(x.scalar_type());
     const bool for_x = learning && x.requires_grad(), for_head = learning && head.requires_grad();
     at::Tensor sum = at::zeros({}, x.options().dtype(inner));
@@ -76,7 +77,9 @@ struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
       const at::Tensor own = part(x);
       at::Tensor logits = timesTransposed(own, head);
       // From here on `logits` holds their own gradient, if one is wanted.
-      sum.sub_(logProbsOf(logits, part(targets), for_x || for_head).sum());
+      const at::Tensor of = weights ? part(*weights) : at::Tensor();
+      const at::Tensor found = logProbsOf(logits, part(targets), for_x || for_head, of);
+      sum.sub_((of.defined() ? found * of : found).sum());
       if (!for_x && !for_head) return;
       if (for_x) part(towards_x).copy_(times(logits, head));
       if (!for_head) return;
@@ -95,7 +98,7 @@ struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
     variable_list result = ctx->get_saved_variables();
     for (const at::Tensor& gradient : result)
       if (gradient.defined()) scaleInPlace(gradient, gradients[0]);
-    result.resize(4);
+    result.resize(5);
     return result;
   }
 };
@@ -161,23 +164,31 @@ struct LogProbs : torch::autograd::Function<LogProbs> {
 
 }  // namespace
 
-Labelled labelledPositions(const at::Tensor& labels) {
+Labelled labelledPositions(const at::Tensor& labels, const at::Tensor& weights) {
   assert(labels.dim() == 2 && labels.scalar_type() == at::kLong && labels.is_cpu());
   const int64_t width = labels.size(1);
   // Labels shifted by one column; the last column predicts nothing.
-  const at::Tensor next = labels.narrow(1, std::min<int64_t>(1, width), std::max<int64_t>(0, width - 1)).contiguous();
+  const auto shifted = [&](const at::Tensor& of) {
+    return of.narrow(1, std::min<int64_t>(1, width), std::max<int64_t>(0, width - 1)).contiguous();
+  };
+  const at::Tensor next = shifted(labels);
   const at::Tensor found = at::nonzero(next != kIgnored);  // [n, 2]: row, column
   const at::Tensor rows = found.select(1, 0).contiguous(), columns = found.select(1, 1);
-  return {(rows * width + columns).contiguous(), next.index({rows, columns}), rows};
+  return {(rows * width + columns).contiguous(), next.index({rows, columns}), rows,
+          weights.defined() ? shifted(weights).index({rows, columns}) : at::Tensor()};
 }
 
 at::Tensor Labelled::perRow(int64_t row_count, at::ScalarType type) const {
   const auto options = at::TensorOptions().dtype(type).device(rows.device());
-  return at::zeros({row_count}, options).index_add(0, rows, at::ones({count()}, options));
+  return at::zeros({row_count}, options)
+      .index_add(0, rows, weights.defined() ? weights.to(type) : at::ones({count()}, options));
 }
 
-at::Tensor headLossSum(const at::Tensor& x, const at::Tensor& head, const at::Tensor& targets) {
-  return HeadLossSum::apply(x, head, targets, at::GradMode::is_enabled());
+at::Tensor headLossSum(const at::Tensor& x, const at::Tensor& head, const at::Tensor& targets,
+                       const at::Tensor& weights) {
+  // A node takes no undefined tensor.
+  return HeadLossSum::apply(x, head, targets, weights.defined() ? std::optional(weights) : std::nullopt,
+                            at::GradMode::is_enabled());
 }
 
 at::Tensor headLogProbs(const at::Tensor& x, const at::Tensor& head, const at::Tensor& targets) {

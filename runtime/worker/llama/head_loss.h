@@ -20,19 +20,22 @@ struct Labelled {
   at::Tensor positions;  // int64 [n]: row * S + column
   at::Tensor targets;    // int64 [n]: the label of the next column
   at::Tensor rows;       // int64 [n]: the row
+  at::Tensor weights;    // fp64 [n]: how much the label counts; undefined: all count 1
   int64_t count() const { return positions.size(0); }
-  /// The number of labels in each of so many rows, [rows], with the given type on the labels' device.
+  /// The sum of the labels' weights in each of so many rows, [rows], with the given type on the labels' device.
   at::Tensor perRow(int64_t row_count, at::ScalarType type) const;
 };
 
 /// The labelled positions for labels [B, S] (int64, on the CPU, as wide as the tokens): position t predicts label t +
-/// 1.
-Labelled labelledPositions(const at::Tensor& labels);
+/// 1. `weights` (fp64 [B, S]) are those of the labels, or undefined.
+Labelled labelledPositions(const at::Tensor& labels, const at::Tensor& weights = {});
 
-/// The sum of -log p(target) over the positions. x [n, width] are the hidden states there, head is [vocabulary,
-/// width], targets are int64 [n]. The gradients of x and, if it needs one, of the head are computed together with the
-/// loss: both need the logits, which are gone afterwards. The backward pass only scales them.
-at::Tensor headLossSum(const at::Tensor& x, const at::Tensor& head, const at::Tensor& targets);
+/// The sum of -log p(target) over the positions, each times its weight if there are weights. x [n, width] are the
+/// hidden states there, head is [vocabulary, width], targets are int64 [n], weights [n] in the type of sums and at most
+/// 1, so that fp16 holds the gradients. The gradients of x and, if it needs one, of the head are computed together with
+/// the loss: both need the logits, which are gone afterwards. The backward pass only scales them.
+at::Tensor headLossSum(const at::Tensor& x, const at::Tensor& head, const at::Tensor& targets,
+                       const at::Tensor& weights = {});
 
 /// log p(target) of each position, [n]. If the head needs a gradient, the logits are computed again in the backward
 /// pass, because its gradient depends on how much each position's result counts.

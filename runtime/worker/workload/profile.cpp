@@ -146,12 +146,17 @@ llvm::Error traceSteps(TrialContext& context, Training& training, std::vector<st
 std::vector<profile::Measure> profileMetrics() { return measuredIn(Profile()); }
 
 llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings) {
-  // Remarks about the training come before those about measuring it.
-  std::vector<std::string> notes = training.notes();
+  protocol::Event result{.type = protocol::Event::Type::Result};
+  // Remarks about the training come before those about measuring it. Facts are the same on all ranks.
+  std::vector<std::string> notes;
+  for (const plan::Note& note : training.notes())
+    if (note.code == plan::Note::Said)
+      notes.push_back(note.said);
+    else
+      result.notes.push_back(note);
   if (auto error = runSteps(context, training, settings.warmup, "warmup", false)) return error;
   auto profile = profileSteps(context, training, settings.steps);
   if (!profile) return profile.takeError();
-  protocol::Event result{.type = protocol::Event::Type::Result};
   profile::reduce(context.communicator, measuredIn(*profile), result.metrics);
   llvm::append_range(notes, profile->findings.notes);
   if (auto error = traceSteps(context, training, notes)) return error;
@@ -159,7 +164,7 @@ llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& tr
   // The breakdown becomes the means over all ranks, and the notes become those of all.
   profile::gather(context.communicator, breakdown, notes);
   profile::addSeries(result.series, breakdown);
-  result.notes.assign(notes.begin(), notes.end());
+  llvm::append_range(result.notes, notes);
   auto losses = training.takeLosses();
   if (!losses) return losses.takeError();
   result.series["loss"] = llvm::json::Array(*losses);

@@ -193,9 +193,8 @@ llvm::Expected<protocol::Event> rehearse(TrialContext& context, Training& traini
   auto rehearsed = gather(context, std::move(*rank), settings.steps);
   if (!rehearsed) return rehearsed.takeError();
   rehearsed->epoch_steps = training.stepsPerEpoch();
-  return protocol::Event{.type = protocol::Event::Type::Result,
-                         .notes = {training.notes().begin(), training.notes().end()},
-                         .rehearsed = std::move(*rehearsed)};
+  return protocol::Event{
+      .type = protocol::Event::Type::Result, .notes = training.notes(), .rehearsed = std::move(*rehearsed)};
 }
 
 }  // namespace expc::workload

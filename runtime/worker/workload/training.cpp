@@ -186,7 +186,7 @@ llvm::Expected<protocol::Event> timedTrial(TrialContext& context, Training& trai
   for (profile::Measure& own : training.measure(*clocked, settings.steps)) metrics.push_back(std::move(own));
   protocol::Event result{.type = protocol::Event::Type::Result};
   profile::reduce(context.communicator, metrics, result.metrics);
-  result.notes.assign(training.notes().begin(), training.notes().end());
+  result.notes = training.notes();
   llvm::append_range(result.notes, clocked->notes);
   result.series["step_time"] = llvm::json::Array(clocked->steps);  // rank 0's
   result.series["loss"] = llvm::json::Array(*losses);

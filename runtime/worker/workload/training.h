@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/data/model/safetensors.h"
+#include "runtime/plan/note.h"
 #include "runtime/worker/model/named_tensor.h"
 #include "runtime/worker/model/optimizer.h"
 #include "runtime/worker/model/precision.h"
@@ -84,7 +85,7 @@ class Training {
   /// the very first loss is not finite; a later one that is not is noted, because a diverging training is a result.
   llvm::Expected<std::vector<double>> takeLosses();
   /// Remarks for a reader of the result.
-  const std::vector<std::string>& notes() const { return notes_; }
+  const std::vector<plan::Note>& notes() const { return notes_; }
   /// Adds to the environment how the steps are computed.
   virtual void describe(llvm::json::Object& environment) const = 0;
 
@@ -138,7 +139,7 @@ class Training {
   int64_t steps_done_ = 0;
   bool diverged_ = false;  // some loss was not finite, and that was noted
   std::optional<profile::Range> epoch_range_;
-  std::vector<std::string> notes_;
+  std::vector<plan::Note> notes_;
 };
 
 /// The metrics that trials of each kind measure: those of every training, and a workload's own, read off tables that

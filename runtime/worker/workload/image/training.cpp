@@ -121,9 +121,8 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   // verify` tells the same.
   if (epochs > 0 && place.kind == Data::Kind::Mnist)
     if (const int64_t alike = data::countAlike(training->sets_); alike > 0)
-      training->notes_.push_back(
-          fmt::format("{} of {} test images are also training images, so accuracy there measures memorisation", alike,
-                      training->sets_.test->count()));
+      training->notes_.emplace_back(plan::Note::Leaked, "accuracy", static_cast<double>(alike), "test image",
+                                    static_cast<double>(training->sets_.test->count()));
   if (auto error = training->preload()) return error;
   // The graph is opened before feed and model, since these are made on its stream.
   training->openGraph();

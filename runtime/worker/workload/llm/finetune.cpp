@@ -244,7 +244,7 @@ llvm::Error Training::rehearse() {
   TokenPass pass;
   if (auto error = load(/*held_out=*/false, items).moveInto(pass)) return error;
   reducer_->beforeForward();
-  const at::Tensor loss = share(pass, items, weightOfStep());
+  const at::Tensor loss = lossSum(pass, items, /*held_out=*/false) / weightOfStep();
   reducer_->beforeBackward();
   torch::autograd::backward({loss});
   steps_->optimizer().zeroGrad();

@@ -53,7 +53,7 @@ struct Survey {
 /// that is every row, because packs are laid out by exact sizes.
 llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks) {
   // One row's values in the table that the ranks exchange.
-  enum { Learns, Alike, Cut, Tokens, Learnt, Values };
+  enum { Learns, Alike, Cut, Tokens, Weight, Values };
   std::vector<int64_t> asked, own;
   for (int64_t number = 0; number < rows.source().count(); ++number)
     if (packing || !rows.source().isShort(number)) asked.push_back(number);
@@ -69,7 +69,7 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
     of[Alike] = size.alike && size.chosen.learnt > 0;
     of[Cut] = size.chosen.cut + size.rejected.cut;
     of[Tokens] = static_cast<double>(size.chosen.tokens);
-    of[Learnt] = static_cast<double>(size.chosen.learnt);
+    of[Weight] = size.chosen.weight;
   }
   values = ranks.largestOf(std::move(values));
   Survey survey;
@@ -82,14 +82,19 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
     if (!known) survey.alike += static_cast<int64_t>(of[Alike]);
     if (!known && of[Learns] == 0) continue;
     survey.learning.push_back(number);
-    if (packing) survey.sizes.push_back({static_cast<int64_t>(of[Tokens]), static_cast<int64_t>(of[Learnt]), false});
+    if (packing) survey.sizes.push_back({.tokens = static_cast<int64_t>(of[Tokens]), .weight = of[Weight]});
   }
   return survey;
 }
 
+/// A note on so many things of all.
+plan::Note share(plan::Note::Code code, int64_t count, int64_t all, const char* metric = "", const char* what = "") {
+  return {code, metric, static_cast<double>(count), what, static_cast<double>(all)};
+}
+
 /// Notes what is left out and cut; an error if nothing is left. `what` is the parameter that names the rows.
 llvm::Error describe(const std::string& what, const text::TokenRows& rows, const Survey& survey, int64_t max_length,
-                     std::vector<std::string>& notes) {
+                     std::vector<plan::Note>& notes) {
   const int64_t all = rows.count(), kept = std::ssize(survey.learning);
   const int64_t without = all - kept - survey.alike;  // rows of which no part of the answer is left
   if (kept == 0 && survey.alike > 0)
@@ -98,15 +103,9 @@ llvm::Error describe(const std::string& what, const text::TokenRows& rows, const
         "prefer: use other pairs, or raise max_length if they differ later",
         what, all, rows.origin(), max_length);
   if (kept == 0) return text::nothingToLearn(what, all, rows.origin(), max_length);
-  if (survey.cut > 0)
-    notes.push_back(fmt::format("{} of {} texts were truncated to max_length = {} tokens", survey.cut,
-                                rows.pairs() ? 2 * all : all, max_length));
-  if (without > 0)
-    notes.push_back(
-        fmt::format("{} of {} rows are skipped: they have no answer to learn within max_length", without, all));
-  if (survey.alike > 0)
-    notes.push_back(
-        fmt::format("{} of {} pairs are skipped: their two answers are equal within max_length", survey.alike, all));
+  if (survey.cut > 0) notes.push_back(share(plan::Note::Truncated, survey.cut, rows.pairs() ? 2 * all : all));
+  if (without > 0) notes.push_back(share(plan::Note::Unlearnt, without, all));
+  if (survey.alike > 0) notes.push_back(share(plan::Note::EqualPairs, survey.alike, all));
   return llvm::Error::success();
 }
 
@@ -119,17 +118,17 @@ struct Source {
 /// Opens and surveys rows. A collective.
 /// @param known the tokenizer, if it is open already
 llvm::Expected<Source> openSource(const text::TokenRowsOptions& options, bool packing, const Ranks& ranks,
-                                  std::vector<std::string>& notes,
+                                  std::vector<plan::Note>& notes,
                                   std::shared_ptr<const text::Tokenizer> known = nullptr) {
   auto opened = text::TokenRows::open(options, std::move(known));
   if (!opened) return opened.takeError();
   const auto rows = std::make_shared<MadeRows>(std::move(*opened));
-  std::vector<std::string> own = rows->source().notes();
+  std::vector<plan::Note> own(rows->source().notes().begin(), rows->source().notes().end());
   auto survey = surveyed(*rows, packing, ranks);
   if (!survey) return survey.takeError();
   if (auto error = describe(options.parameter, rows->source(), *survey, options.max_length, own)) return error;
   // The second source has some notes in common with the first, such as those about the tokenizer.
-  for (std::string& note : own)
+  for (plan::Note& note : own)
     if (!llvm::is_contained(notes, note)) notes.push_back(std::move(note));
   return Source{rows, std::move(*survey)};
 }
@@ -155,12 +154,13 @@ llvm::Error MadeRows::make(llvm::ArrayRef<int64_t> numbers) {
   return llvm::Error::success();
 }
 
-Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers)
+Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, bool by_rows)
     : kind_(rows->source().pairs() ? Kind::Pairs : Kind::Rows),
       rows_(std::move(rows)),
       numbers_(std::move(numbers)),
       bounds_(numbers_.size() + 1),
-      learnt_(numbers_.size()) {
+      weights_(numbers_.size()),
+      by_rows_(by_rows || kind_ == Kind::Pairs) {
   std::iota(bounds_.begin(), bounds_.end(), 0);
 }
 
@@ -171,9 +171,9 @@ Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, llvm:
   for (const text::TextSize& of : sizes) lengths.push_back(of.tokens);
   bounds_ = text::packBounds(lengths, size);
   // Sizes tell each pack's weight, so packs need no tell().
-  learnt_.resize(bounds_.size() - 1);
-  for (size_t item = 0; item < learnt_.size(); ++item)
-    for (size_t i = bounds_[item]; i < bounds_[item + 1]; ++i) learnt_[item] += sizes[i].learnt;
+  weights_.resize(bounds_.size() - 1);
+  for (size_t item = 0; item < weights_.size(); ++item)
+    for (size_t i = bounds_[item]; i < bounds_[item + 1]; ++i) weights_[item] += sizes[i].weight;
 }
 
 llvm::ArrayRef<int64_t> Items::rowsOf(int64_t item) const {
@@ -191,16 +191,19 @@ llvm::Error Items::make(llvm::ArrayRef<int64_t> items) {
   // A pack's weight is known from the sizes; rows and pairs learn theirs now.
   if (kind_ == Kind::Packs) return llvm::Error::success();
   for (const int64_t item : items) {
-    const text::RowSize size = rows_->row(rowsOf(item)[0]).size();
-    learnt_[item] = size.chosen.learnt + size.rejected.learnt;
+    const text::TokenRow& row = rows_->row(rowsOf(item)[0]);
+    weights_[item] = by_rows_ ? row.weight : sizeOf(row.chosen).weight;
   }
   return llvm::Error::success();
 }
 
 // An unknown value is 0, so the largest over the ranks is the value of the rank that knows it.
-void Items::tell(const Ranks& ranks) {
-  const auto all = ranks.largestOf({learnt_.begin(), learnt_.end()});
-  std::ranges::transform(all, learnt_.begin(), [](double count) { return static_cast<int64_t>(count); });
+void Items::tell(const Ranks& ranks) { weights_ = ranks.largestOf(std::move(weights_)); }
+
+double Items::weight(llvm::ArrayRef<int64_t> items) const {
+  double sum = 0;
+  for (const int64_t item : items) sum += weights_[item];
+  return sum;
 }
 
 std::vector<double> Items::lengths(int64_t item) const {
@@ -249,7 +252,11 @@ text::TokenBatch Items::batch(llvm::ArrayRef<int64_t> items) const {
     if (row.rejected) rejected.push_back(&*row.rejected);
   }
   const text::Token pad = rows_->source().pad();
-  return kind_ == Kind::Pairs ? text::collatePairs(chosen, rejected, pad) : text::collate(chosen, pad);
+  text::TokenBatch batch =
+      kind_ == Kind::Pairs ? text::collatePairs(chosen, rejected, pad) : text::collate(chosen, pad);
+  if (!by_rows_ || llvm::all_of(items, [&](int64_t item) { return weights_[item] == 1; })) return batch;
+  for (const int64_t item : items) batch.row_weights.push_back(weights_[item]);
+  return batch;
 }
 
 std::string tokenizerPath(const Parameters& parameters, const std::string& root) {
@@ -312,7 +319,8 @@ llvm::Expected<Split> split(const Source& source, const ValidationChoice& valida
 
 /// Notes how many held-out rows are also trained on: there the evaluation measures memory. Compares digests of texts.
 void noteCopies(const Source& train, const std::vector<int64_t>& trained, const Source& held_out,
-                const std::vector<int64_t>& apart, std::vector<std::string>& notes) {
+                const std::vector<int64_t>& apart, std::vector<plan::Note>& notes) {
+  constexpr const char* kHeldOut = "held-out row";
   const auto copies = [&](bool loosely) {
     const auto digests = [&](const Source& source, const std::vector<int64_t>& places) {
       std::vector<uint64_t> all;
@@ -323,15 +331,8 @@ void noteCopies(const Source& train, const std::vector<int64_t>& trained, const 
     return data::countAmong(digests(held_out, apart), digests(train, trained));
   };
   const int64_t alike = copies(false), loosely = copies(true) - alike;
-  if (alike > 0)
-    notes.push_back(
-        fmt::format("{} of {} rows held out for evaluation are also training rows, so evaluation_loss there measures "
-                    "memorisation",
-                    alike, apart.size()));
-  if (loosely > 0)
-    notes.push_back(
-        fmt::format("{} of {} rows held out for evaluation differ from a training row only in case or white space",
-                    loosely, apart.size()));
+  if (alike > 0) notes.push_back(share(plan::Note::Leaked, alike, std::ssize(apart), "evaluation_loss", kHeldOut));
+  if (loosely > 0) notes.push_back(share(plan::Note::NearlyLeaked, loosely, std::ssize(apart), "", kHeldOut));
 }
 
 }  // namespace
@@ -341,7 +342,7 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
                                  const std::string& model_folder, uint64_t seed, bool hold_out, const Ranks& ranks) {
   const text::TokenRowsOptions options = rowsOptions(parameters, root, vocabulary, model_folder, seed);
   const bool made_up = options.data.path.empty();
-  std::vector<std::string> notes;
+  std::vector<plan::Note> notes;
   auto data = openSource(options, parameters.packing, ranks, notes);
   if (!data) return data.takeError();
   auto parts = split(*data, parameters.validation, seed, hold_out);
@@ -358,15 +359,16 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
     std::iota(parts->held_out.begin(), parts->held_out.end(), 0);
     notes.push_back(fmt::format("{} rows of {} are evaluated", parts->held_out.size(), apart.rows->source().origin()));
   } else if (!parts->held_out.empty()) {
-    notes.push_back(
-        fmt::format("{} of {} rows are held out for evaluation", parts->held_out.size(), data->survey.learning.size()));
+    notes.push_back(share(plan::Note::HeldOut, std::ssize(parts->held_out), std::ssize(data->survey.learning)));
   }
   if (hold_out && !made_up) noteCopies(*data, parts->train, apart, parts->held_out, notes);
   // Held-out rows are never packed: evaluation weighs single rows.
-  Items held_out(apart.rows, at(apart.survey.learning, hold_out ? parts->held_out : std::vector<int64_t>()));
+  Items held_out(apart.rows, at(apart.survey.learning, hold_out ? parts->held_out : std::vector<int64_t>()),
+                 parameters.per_row);
   std::vector<int64_t> numbers = at(data->survey.learning, parts->train);
   if (!parameters.packing)
-    return RowSets{Items(data->rows, std::move(numbers)), std::move(held_out), origin, std::move(notes)};
+    return RowSets{Items(data->rows, std::move(numbers), parameters.per_row), std::move(held_out), origin,
+                   std::move(notes)};
   Items packs(data->rows, std::move(numbers), at(data->survey.sizes, parts->train), parameters.max_length);
   notes.push_back(
       fmt::format("{} rows are {} packs of {} tokens", parts->train.size(), packs.count(), parameters.max_length));

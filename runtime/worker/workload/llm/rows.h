@@ -16,6 +16,7 @@
 #include "runtime/data/text/batches.h"
 #include "runtime/data/text/questions.h"
 #include "runtime/data/text/token_rows.h"
+#include "runtime/plan/note.h"
 #include "runtime/worker/workload/llm/parameters.h"
 
 namespace expc::workload::llm {
@@ -48,28 +49,28 @@ class MadeRows {
 };
 
 /// The things that take a place in a batch: rows, pairs of rows, or packs of rows, numbered from 0. Except for
-/// learnt(), an item must have been made on this rank before it is asked for.
+/// weight(), an item must have been made on this rank before it is asked for.
 class Items {
  public:
   enum class Kind { Rows, Pairs, Packs };
 
-  /// An item for each of these rows or pairs.
-  Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers);
+  /// An item for each of these rows or pairs. `by_rows`: losses are means over rows; those of pairs always are.
+  Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, bool by_rows);
   /// Packs of `size` tokens each, made of rows whose sizes are known before their tokens are made.
   Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, llvm::ArrayRef<text::TextSize> sizes,
         int64_t size);
 
   Kind kind() const { return kind_; }
-  int64_t count() const { return std::ssize(learnt_); }
+  int64_t count() const { return std::ssize(weights_); }
   /// Makes the tokens of items that have none. An error names file and row.
   llvm::Error make(llvm::ArrayRef<int64_t> items);
-  /// Tells the other ranks how much is learnt of the items that this one made, and learns the same of theirs. A
-  /// collective.
+  /// Tells the other ranks the weights of the items that this one made, and learns those of theirs. A collective.
   void tell(const Ranks& ranks);
 
-  /// The number of an item's tokens that are learnt, its weight in the mean of a step. Known for items that this rank
-  /// made or was told of.
-  int64_t learnt(int64_t item) const { return learnt_[item]; }
+  /// An item's weight in the mean of a step: that of the row or pair if losses are taken by rows, else the sum over its
+  /// learnt tokens. Known for items that this rank made or was told of.
+  double weight(int64_t item) const { return weights_[item]; }
+  double weight(llvm::ArrayRef<int64_t> items) const;
   /// The number of an item's tokens without padding, and of pairs of a token and one that it sees: n (n + 1) / 2 in a
   /// row of n.
   double tokens(int64_t item) const;
@@ -89,7 +90,8 @@ class Items {
   std::shared_ptr<MadeRows> rows_;
   std::vector<int64_t> numbers_;
   std::vector<size_t> bounds_;   // the first number of each item, and the end
-  std::vector<int64_t> learnt_;  // each item's weight; 0: not known
+  std::vector<double> weights_;  // 0: not known
+  bool by_rows_ = false;
   int64_t pack_size_ = 0;
 };
 
@@ -97,7 +99,7 @@ class Items {
 struct RowSets {
   Items train, held_out;
   std::string origin;  // the file, or "synthetic(500)"
-  std::vector<std::string> notes;
+  std::vector<plan::Note> notes;
 };
 
 /// The questions that the parameters name, and the tokenizer for answers.

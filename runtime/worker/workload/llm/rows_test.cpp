@@ -13,6 +13,7 @@
 #include <thread>
 
 using namespace expc::workload::llm;
+using expc::plan::Note;
 
 namespace {
 
@@ -89,9 +90,9 @@ Parameters made(int64_t count, expc::text::Template kind = expc::text::Template:
   return parameters;
 }
 
-int64_t learntOf(const Items& items) {
-  int64_t sum = 0;
-  for (int64_t i = 0; i < items.count(); ++i) sum += items.learnt(i);
+double learntOf(const Items& items) {
+  double sum = 0;
+  for (int64_t i = 0; i < items.count(); ++i) sum += items.weight(i);
   return sum;
 }
 
@@ -119,7 +120,10 @@ TEST_CASE("what a batch holds is what its items say") {
     CHECK((sets.train.kind() == (pairs ? Items::Kind::Pairs : Items::Kind::Rows)));
     const auto batch = sets.train.batch({1, 4, 2});
     CHECK(batch.rows == (pairs ? 6 : 3));
-    CHECK(batch.learnt == sets.train.learnt(1) + sets.train.learnt(4) + sets.train.learnt(2));
+    if (pairs)
+      CHECK(sets.train.weight({1, 4, 2}) == 3);
+    else
+      CHECK(static_cast<double>(batch.learnt) == sets.train.weight({1, 4, 2}));
     CHECK(static_cast<double>(batch.real) == sets.train.tokens(1) + sets.train.tokens(4) + sets.train.tokens(2));
   }
 }
@@ -150,9 +154,10 @@ TEST_CASE("rows of which nothing is left to learn are left out, or the reason wh
   const RowSets sets = open(parameters, false);
   CHECK(sets.train.count() < 30);
   CHECK(sets.train.count() > 0);
-  for (int64_t i = 0; i < sets.train.count(); ++i) CHECK(sets.train.learnt(i) > 0);
+  for (int64_t i = 0; i < sets.train.count(); ++i) CHECK(sets.train.weight(i) > 0);
   REQUIRE(sets.notes.size() == 2);
-  CHECK(sets.notes[1].find("rows are skipped") != std::string::npos);
+  CHECK(sets.notes[0].code == Note::Truncated);
+  CHECK(sets.notes[1] == Note(Note::Unlearnt, "", static_cast<double>(30 - sets.train.count()), "", 30));
   parameters.max_length = 16;
   auto none = openRows(parameters, "/", 1000, "", 7, false, {});
   REQUIRE_FALSE(static_cast<bool>(none));
@@ -174,9 +179,8 @@ TEST_CASE("rows held out that are also trained on are counted") {
     llvm::sys::fs::remove(path);
     return sets.notes.back();
   };
-  CHECK(note(4) ==
-        "4 of 4 rows held out for evaluation are also training rows, so evaluation_loss there measures memorisation");
-  CHECK(note(40) == "4 of 40 rows are held out for evaluation");
+  CHECK(note(4) == Note(Note::Leaked, "evaluation_loss", 4, "held-out row", 4));
+  CHECK(note(40) == Note(Note::HeldOut, "", 4, "", 40));
 }
 
 namespace {
@@ -208,12 +212,10 @@ TEST_CASE("rows of another file are evaluated, all of them, and all rows of the 
   const RowSets sets = open(parameters, true);
   CHECK(sets.train.count() == 3);
   CHECK(sets.held_out.count() == 4);
-  const auto said = [&](const std::string& note) {
-    return std::ranges::any_of(sets.notes, [&](const std::string& one) { return one.starts_with(note); });
-  };
-  CHECK(said("4 rows of " + parameters.validation.path + " are evaluated"));
-  CHECK(said("1 of 4 rows held out for evaluation are also training rows"));
-  CHECK(said("1 of 4 rows held out for evaluation differ from a training row only in case or white space"));
+  const auto has = [&](const Note& note) { return std::ranges::find(sets.notes, note) != sets.notes.end(); };
+  CHECK(has("4 rows of " + parameters.validation.path + " are evaluated"));
+  CHECK(has({Note::Leaked, "evaluation_loss", 1, "held-out row", 4}));
+  CHECK(has({Note::NearlyLeaked, "", 1, "held-out row", 4}));
   // Timed trials evaluate nothing.
   CHECK(open(parameters, false).held_out.count() == 0);
   parameters.validation.path = "/no/such/file.jsonl";
@@ -261,14 +263,49 @@ TEST_CASE("pairs whose answers do not differ are left out and counted, by every 
     asRanks(count, [&](const Ranks& ranks) {
       const RowSets sets = opened(parameters, false, 7, ranks);
       CHECK(sets.train.count() == 8);
-      CHECK(std::count(sets.notes.begin(), sets.notes.end(),
-                       "16 of 24 pairs are skipped: their two answers are equal within max_length") == 1);
+      CHECK(std::ranges::count(sets.notes, Note(Note::EqualPairs, "", 16, "", 24)) == 1);
     });
   llvm::sys::fs::remove(parameters.data.path);
   parameters.data.path = written([](int) { return "same"; });
   auto none = openRows(parameters, "/", 1000, "", 7, false, {});
   REQUIRE_FALSE(static_cast<bool>(none));
   CHECK(llvm::toString(none.takeError()).find("there is nothing to prefer") != std::string::npos);
+  llvm::sys::fs::remove(parameters.data.path);
+}
+
+TEST_CASE("weights of rows are those of their tokens, or of the rows where losses are taken by rows") {
+  Parameters parameters = made(0);
+  parameters.data.path = written({row("one"), row("two", R"(, "weight": 0.5)"), row("six", R"(, "weight": 4)")});
+  const RowSets tokens = open(parameters, false);
+  const double plain = tokens.train.weight(0);
+  CHECK(plain > 1);
+  CHECK(tokens.train.weight(1) == 0.5 * plain);
+  CHECK(tokens.train.weight(2) == 4 * plain);
+  CHECK(tokens.train.batch({0}).weights.empty());
+  const auto batch = tokens.train.batch({0, 1});
+  CHECK(batch.row_weights.empty());
+  CHECK(batch.weights.size() == batch.labels.size());
+  CHECK(batch.weights.front() == 1);
+  CHECK(std::count(batch.weights.begin(), batch.weights.end(), 0.5) >= static_cast<int64_t>(plain));
+  parameters.packing = true;
+  parameters.max_length = 256;
+  const RowSets packs = open(parameters, false);
+  REQUIRE(packs.train.count() == 1);
+  CHECK(packs.train.weight(0) == 5.5 * plain);
+  CHECK(packs.train.batch({0}).weights.size() == 256);
+  parameters.packing = false;
+  parameters.per_row = true;
+  const RowSets rows = open(parameters, false);
+  CHECK(rows.train.weight({0, 1, 2}) == 5.5);
+  CHECK(rows.train.batch({2, 1}).row_weights == std::vector<double>{4, 0.5});
+  CHECK(rows.train.batch({0}).row_weights.empty());
+  parameters.method = Method::Dpo;
+  llvm::sys::fs::remove(parameters.data.path);
+  const auto pair = [](const std::string& more) { return row("q", R"(, "chosen": "a", "rejected": "b")" + more); };
+  parameters.data.path = written({pair(""), pair(R"(, "loss_weight": 3)")});
+  const RowSets pairs = open(parameters, false);
+  CHECK(pairs.train.batch({1, 0}).row_weights == std::vector<double>{3, 1});
+  CHECK(pairs.train.batch({1, 0}).weights.empty());
   llvm::sys::fs::remove(parameters.data.path);
 }
 
@@ -295,13 +332,13 @@ TEST_CASE("ranks have the rows of one, whoever made which") {
         own.train.tell(ranks);
         const auto batch = own.train.batch(taken), expected = alone.train.batch(taken);
         const std::lock_guard guard(lock);
-        CHECK(own.notes == alone.notes);
+        CHECK((own.notes == alone.notes));
         CHECK(own.train.count() == alone.train.count());
         CHECK(own.held_out.count() == alone.held_out.count());
         CHECK(batch.tokens == expected.tokens);
         CHECK(batch.labels == expected.labels);
         CHECK(batch.lengths == expected.lengths);
-        for (const int64_t item : all(own.train)) CHECK(own.train.learnt(item) == alone.train.learnt(item));
+        for (const int64_t item : all(own.train)) CHECK(own.train.weight(item) == alone.train.weight(item));
         for (const int64_t item : taken) CHECK(own.train.seen(item) == alone.train.seen(item));
       });
     }

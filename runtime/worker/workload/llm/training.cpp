@@ -29,7 +29,7 @@ using profile::Phase, profile::Range;
 
 using base::failure;
 
-/// The mean loss of each row's learnt tokens, [rows].
+/// The mean loss of each row's learnt tokens by their weights, [rows].
 at::Tensor rowLosses(llama::Decoder& decoder, const TokenPass& pass) {
   const at::Tensor sums = decoder.rowLogProbs(pass.input, pass.labelled);
   return -sums / pass.labelled.perRow(sums.size(0), sums.scalar_type());
@@ -271,11 +271,7 @@ llvm::Error Training::prepareSteps(int64_t count) {
 }
 
 double Training::weightOfStep() {
-  if (references_ || parameters_.per_row) return static_cast<double>(order_->itemsPerStep());
-  const int64_t* items = order_->ofStep(steps_done_);
-  double learnt = 0;
-  for (int64_t i = 0; i < order_->itemsPerStep(); ++i) learnt += static_cast<double>(rows_->train.learnt(items[i]));
-  return learnt;
+  return rows_->train.weight({order_->ofStep(steps_done_), static_cast<size_t>(order_->itemsPerStep())});
 }
 
 llvm::Expected<TokenPass> Training::load(bool held_out, llvm::ArrayRef<int64_t> items) {
@@ -290,10 +286,14 @@ llvm::Expected<TokenPass> Training::load(bool held_out, llvm::ArrayRef<int64_t> 
   return pass;
 }
 
-at::Tensor Training::share(const TokenPass& pass, llvm::ArrayRef<int64_t> items, double weight) {
-  if (parameters_.per_row && !references_) return rowLosses(*decoder_, pass).sum() / weight;
-  if (!references_) return decoder_->lossSum(pass.input, pass.labelled) / weight;
-  return preferences(pass, items, /*held_out=*/false).losses.sum() / weight;
+at::Tensor Training::lossSum(const TokenPass& pass, llvm::ArrayRef<int64_t> items, bool held_out,
+                             llama::DpoResult* rewards) {
+  if (!references_ && !parameters_.per_row) return decoder_->lossSum(pass.input, pass.labelled);
+  const llama::DpoResult result = references_ ? preferences(pass, items, held_out) : llama::DpoResult();
+  if (rewards) *rewards = result;
+  const at::Tensor losses = references_ ? result.losses : rowLosses(*decoder_, pass);
+  const at::Tensor& weights = pass.row_weights;
+  return (weights.defined() ? losses * weights.to(losses.scalar_type()) : losses).sum();
 }
 
 llvm::Expected<bool> Training::step() {
@@ -330,10 +330,7 @@ llvm::Expected<bool> Training::widestStep() {
   if (parameters_.packing) return false;  // all packs have one length
   auto widest = widestItems();
   if (!widest) return widest.takeError();
-  double learnt = 0;
-  for (const int64_t item : *widest)
-    learnt += references_ || parameters_.per_row ? 1.0 : static_cast<double>(rows_->train.learnt(item));
-  const double weight = learnt * static_cast<double>(order_->accumulation() * ranks_.count);
+  const double weight = rows_->train.weight(*widest) * static_cast<double>(order_->accumulation() * ranks_.count);
   if (auto error = take(weight, [&](int64_t) { return *widest; })) return error;
   return true;
 }
@@ -351,7 +348,7 @@ llvm::Error Training::take(double weight, const std::function<std::vector<int64_
     {
       const Range forward(Phase::Forward);
       if (reduces) reducer_->beforeForward();
-      loss = share(pass, items, weight);
+      loss = lossSum(pass, items, /*held_out=*/false) / weight;
     }
     {
       const Range backward(Phase::Backward);
@@ -383,7 +380,7 @@ llvm::Expected<Evaluation> Training::evaluate(Course& course) {
   // Each held-out row counts once over all ranks, whatever their number.
   const auto own = data::evaluationShard(items.count(), ranks, context_.communicator.rank());
   const int64_t most = (items.count() + ranks - 1) / ranks;
-  double loss = 0, weight = 0, margin = 0, accurate = 0;
+  double loss = 0, weight = 0, margin = 0, accurate = 0;  // the latter two count pairs alike
   // All ranks must pass the model equally often: one that has no row left looks at the first one again, without
   // counting it.
   for (int64_t from = 0; from < most; from += batch) {
@@ -392,24 +389,15 @@ llvm::Expected<Evaluation> Training::evaluate(Course& course) {
         left == 0 ? std::vector<int64_t>{0} : std::vector<int64_t>(own.begin() + from, own.begin() + from + left);
     TokenPass pass;
     if (auto error = load(/*held_out=*/true, chosen).moveInto(pass)) return error;
+    llama::DpoResult rewards;
     // .item() waits for the device, which an evaluation may do.
-    double pass_loss = 0, pass_weight = 0;
-    if (references_) {
-      const llama::DpoResult result = preferences(pass, chosen, /*held_out=*/true);
-      pass_loss = result.losses.sum().item<double>();
-      pass_weight = static_cast<double>(left);
-      margin += result.margin() * pass_weight;
-      accurate += result.accuracy() * pass_weight;
-    } else if (parameters_.per_row) {
-      pass_loss = rowLosses(*decoder_, pass).sum().item<double>();
-      pass_weight = static_cast<double>(left);
-    } else {
-      pass_loss = decoder_->lossSum(pass.input, pass.labelled).item<double>();
-      pass_weight = static_cast<double>(pass.labelled.count());
-    }
+    const double pass_loss = lossSum(pass, chosen, /*held_out=*/true, &rewards).item<double>();
     if (left == 0) continue;
     loss += pass_loss;
-    weight += pass_weight;
+    weight += items.weight(chosen);
+    if (!references_) continue;
+    margin += rewards.margin() * static_cast<double>(left);
+    accurate += rewards.accuracy() * static_cast<double>(left);
   }
   decoder_->setTraining(true);
   decoder_->setPasses(passes);
@@ -418,8 +406,8 @@ llvm::Expected<Evaluation> Training::evaluate(Course& course) {
   Evaluation result;
   result.loss = sums[0] / sums[1];
   if (references_) {
-    result.margin = sums[2] / sums[1];
-    result.accuracy = sums[3] / sums[1];
+    result.margin = sums[2] / static_cast<double>(items.count());
+    result.accuracy = sums[3] / static_cast<double>(items.count());
   }
   course.evaluation_s += base::secondsSince(begin);
   return result;

@@ -41,7 +41,8 @@ struct Origin {
 struct TokenPass {
   llama::Sequences input;
   llama::Labelled labelled;
-  at::Tensor beside;  // a tensor that was sent with the batch, if any
+  at::Tensor beside;       // a tensor that was sent with the batch, if any
+  at::Tensor row_weights;  // fp64 [rows or pairs]: how much each counts; undefined: all count 1
 };
 
 /// Turns batches of tokens into tensors on the rank's device.
@@ -75,7 +76,7 @@ struct Work {
 
 /// An evaluation on held-out rows; rewards are DPO's.
 struct Evaluation {
-  double loss = 0;  // mean over learnt tokens, or over pairs
+  double loss = 0;  // mean over learnt tokens, or over rows or pairs, by their weights
   std::optional<double> margin, accuracy;
   std::optional<double> answered, unquantised;  // shares of right answers; of qat's full weights
 };
@@ -133,14 +134,15 @@ class Training : public workload::Training {
   at::Tensor reference(const TokenPass& pass, llvm::ArrayRef<int64_t> pairs, bool held_out);
   /// The numbers of pairs' rows among all rows of the trial: chosen ones first, then rejected ones.
   std::vector<int64_t> referenceRows(llvm::ArrayRef<int64_t> pairs, bool held_out) const;
-  /// The part of a step's loss that a pass contributes; `weight` is the weight of the whole step.
-  at::Tensor share(const TokenPass& pass, llvm::ArrayRef<int64_t> items, double weight);
+  /// The sum of a pass's losses, each times its weight: of tokens, rows or pairs. Of pairs also `rewards`, if asked.
+  at::Tensor lossSum(const TokenPass& pass, llvm::ArrayRef<int64_t> items, bool held_out,
+                     llama::DpoResult* rewards = nullptr);
   /// One step with the items that `of` gives each pass.
   llvm::Error take(double weight, const std::function<std::vector<int64_t>(int64_t pass)>& of);
   /// The items with the longest texts, as many as a batch has. A collective.
   llvm::Expected<std::vector<int64_t>> widestItems();
-  /// The divisor of a step's losses: learnt tokens, or pairs, of all passes and ranks. Every rank knows it beforehand
-  /// (Items::tell), so a step needs no message for it.
+  /// The divisor of a step's losses: the weights of all its items, of all passes and ranks. Every rank knows it
+  /// beforehand (Items::tell), so a step needs no message for it.
   double weightOfStep();
   /// Makes tokens for this rank's part of the next steps, and tells the other ranks their weights. A collective.
   llvm::Error prepareSteps(int64_t count);
