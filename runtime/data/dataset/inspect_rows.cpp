@@ -237,7 +237,7 @@ void RowsInspection::judgeCopies(const Part& train, const Part& judged,
                                  llvm::function_ref<std::string(const char*, int64_t)> words) {
   struct Copies {
     const char* how;
-    std::vector<int64_t> rows;
+    std::vector<int64_t> rows = {};
     int64_t first = 0;  // the training row that the first of them equals
   } same{""}, alike{"but for case and white space "};
   for (size_t i = 0; i < judged.facts.size(); ++i) {
