@@ -168,8 +168,7 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
   if (!stored) return console.error(stored);
   // Nothing counts, so all assumptions are defaults: say why stored trials were not used.
   if (stored->trials.empty())
-    for (const std::string& why : stored->not_counted_reasons)
-      console.message(fmt::format("stored but ignored: {}", why));
+    for (const std::string& why : stored->not_counted_reasons) console.message("stored but ignored: {}", why);
   auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
   simulate::advise(plan, *stored, diagnosis);
   progress.clear();

@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/commands.h"
@@ -113,13 +114,6 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
     engine_options.ends_at = engine_options.clock->boot() + **left;
 
   if (auto error = checkRows(plan, chosen.chosen)) return console.error(std::move(error));
-  // A bench names no results, so its user may not expect runs of an earlier one to count.
-  size_t earlier = 0;
-  if (options.brief) {
-    auto stored = storedOf(plan, options.results, !options.machine.null_gpus.empty());
-    if (!stored) return console.error(stored.takeError());
-    earlier = stored->trials.size();
-  }
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
   llvm::Expected<engine::RunOutcome> outcome =
       engine::run(options.pilot ? simulate::pilotOf(plan) : plan, engine_options, *progress);
@@ -130,8 +124,17 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   // The store is opened anew, since the engine has written to it. Null cards have results of their own.
   auto store = openStore(options.results, &console);
   if (!store) return console.error(store);
-  const int code = showVerdicts(plan, store->loadLatest(plan, outcome->null_cards), options, console);
-  if (earlier > 0 && outcome->ending != engine::Ending::NothingToDo)
+  const store::Results results = store->loadLatest(plan, outcome->null_cards);
+  // A bench names no results, so its user may not expect runs of an earlier one to count.
+  size_t earlier = 0;
+  if (options.brief && outcome->ending != engine::Ending::NothingToDo) {
+    int64_t newest = 0;
+    for (const store::Trial& trial : results.trials) newest = std::max(newest, trial.run);
+    earlier = static_cast<size_t>(
+        std::ranges::count_if(results.trials, [&](const store::Trial& trial) { return trial.run < newest; }));
+  }
+  const int code = showVerdicts(plan, results, options, console);
+  if (earlier > 0)
     console.message(fmt::format("{} that {} already stored {} too; --results DIR keeps runs apart",
                                 base::counted(earlier, "run"), earlier == 1 ? "was" : "were",
                                 earlier == 1 ? "counts" : "count"));
