@@ -45,7 +45,7 @@ class Printed {
 std::vector<std::string> offered(const std::vector<std::string>& arguments) {
   CLI::App app{"expc", "expc"};
   cli::Asked unasked;
-  cli::addTools(app, unasked);
+  cli::addTools({app, unasked});
   std::string text;
   std::vector<std::string> texts;
   CLI::App* plan = app.add_subcommand("plan", "");
