@@ -100,7 +100,7 @@ std::string membersOf(const Value& value) {
   std::vector<std::string> names;
   for (const auto& member : *object) names.push_back(excerpt(member.first, 40));
   std::ranges::sort(names);
-  return names.empty() ? "an empty object" : "an object with " + base::firstOf(std::move(names), 8);
+  return names.empty() ? "an empty object" : fmt::format("an object with {}", base::firstOf(std::move(names), 8));
 }
 
 /// Replaces the bare words NaN and Infinity by a number that is too large for a double and is
