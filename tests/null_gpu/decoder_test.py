@@ -89,7 +89,7 @@ class Decoder(unittest.TestCase):
                     spec = trial(2, "timed", model="tiny", method="lora", precision=precision, packing=packing)
                     result = self.result(spec, capability=capability)
                     self.assertEqual(result["environment"]["attention"], attention)
-                    self.assertEqual(any(note.startswith("attention:") for note in result["notes"]), attention == "plain operators")
+                    self.assertEqual(any(str(note).startswith("attention:") for note in result["notes"]), attention == "plain operators")
 
 
 if __name__ == "__main__":
