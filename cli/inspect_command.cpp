@@ -260,9 +260,10 @@ std::string rowsText(const dataset::RowsReport& report, const dataset::RowsSourc
     const size_t longest = report.longest();
     text += fmt::format("  tokens    {}, of which {} ({}) are learnt\n", report.tokens, report.learnt,
                         percent(report.learnt, report.tokens));
-    if (report.weighted > 0)
-      text += fmt::format("  weights   {:g} to {:g} in {}; all others weigh 1\n", report.weights.least,
-                          report.weights.most, base::counted(report.weighted, "row"));
+    if (const auto [least, most] = report.weights; report.weighted > 0)
+      text += fmt::format("  weights   {} in {}; all others weigh 1\n",
+                          least == most ? fmt::format("{:g}", least) : fmt::format("{:g} to {:g}", least, most),
+                          base::counted(report.weighted, "row"));
     for (const auto& [role, share] : report.roles)
       text += fmt::format("  {:9} {} tokens in {}\n", nameOf(role), share.tokens,
                           base::counted(static_cast<uint64_t>(share.messages), "message"));

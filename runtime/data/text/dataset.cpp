@@ -28,20 +28,27 @@ constexpr size_t kMostMessages = 10'000;  // in one row
 struct Traits {
   const char *name, *prompt, *answer;
 };
-const Traits& traitsOf(Template kind) {
-  static constexpr Traits kTraits[] = {{"instruct", "instruction", "output"},
-                                       {"grammar", "input", "output"},
-                                       {"summarize", "dialogue", "summary"},
-                                       {"plain", "", ""},
-                                       {"chat", "", ""}};
-  return kTraits[static_cast<size_t>(kind)];
-}
+constexpr Traits kTraits[] = {{"instruct", "instruction", "output"},
+                              {"grammar", "input", "output"},
+                              {"summarize", "dialogue", "summary"},
+                              {"plain", "", ""},
+                              {"chat", "", ""}};
+const Traits& traitsOf(Template kind) { return kTraits[static_cast<size_t>(kind)]; }
 
-/// The error for a column that a row does not have. It names the row's own, twelve at most.
+/// The error for a column that a row does not have. It names the row's own, twelve at most, and a template that reads
+/// them.
 llvm::Error unknown(const llvm::json::Object& row, llvm::StringRef column) {
   std::vector<std::string> names;
   for (const auto& [key, value] : row) names.push_back(llvm::StringRef(key).take_front(40).str());
-  return failure("unknown column '{}' (columns: {})", column, names.empty() ? "none" : base::firstOf(names, 12));
+  std::string hint;
+  if (llvm::any_of(kTraits, [&](const Traits& one) { return column == one.prompt || column == one.answer; })) {
+    if (row.get("messages")) hint = "; templates chat and plain read 'messages'";
+    for (const Traits& one : kTraits)
+      if (*one.prompt && row.get(one.prompt) && row.get(one.answer))
+        hint = fmt::format("; template {} reads '{}' and '{}'", one.name, one.prompt, one.answer);
+  }
+  return failure("unknown column '{}' (columns: {}){}", column, names.empty() ? "none" : base::firstOf(names, 12),
+                 hint);
 }
 
 /// The text of a column; an error if it is missing or no text.

@@ -314,6 +314,9 @@ TEST_CASE("errors name file, row and column") {
   has(message("{\"input\":\"a\",\"output\":1}", Template::Grammar),
       "d.jsonl: row 1: 'output' is a number, expected a string (template grammar)");
   has(message("{\"input\":\"a\"}", Template::Grammar), "row 1: unknown column 'output' (columns: input)");
+  has(message("{\"messages\":[]}", Template::Grammar), "(columns: messages); templates chat and plain read 'messages'");
+  has(message("{\"dialogue\":\"a\",\"summary\":\"b\"}", Template::Instruct),
+      "; template summarize reads 'dialogue' and 'summary'");
   has(message("{\"input\":\"\xff\",\"output\":\"\"}", Template::Grammar), "row 1: it is not UTF-8; convert the file");
   has(message(std::string(300, '['), Template::Grammar), "row 1: the file ends within it");
   has(message("{\"a\":" + std::string(300, '[') + std::string(300, ']') + "}", Template::Grammar),
