@@ -2,7 +2,7 @@
 // table of slots); words with which the statement may go on, which are those that the grammar expects next; and words
 // that begin a new statement. completion_places.h collects what can be proposed and makes the items.
 //
-// To support a new construct, add its slots to the table here and its words to compiler/language.
+// To support a new construct, add its slots to the table here and its words to compiler/parse/words.cpp.
 
 #include <llvm/ADT/STLExtras.h>
 

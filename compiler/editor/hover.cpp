@@ -1,6 +1,6 @@
 // Describes the name, the word of the language or the number under the cursor, as Markdown: its declaration as code,
 // its doc comment, and facts that the checker knows (types, units, numbers of points). Descriptions of parameters,
-// metrics and words come from compiler/editor and compiler/language, so that the editor says the same as `expc doc`.
+// metrics and words come from module_page.h and compiler/parse/words.h, so that the editor says the same as `expc doc`.
 
 #include <llvm/ADT/StringExtras.h>
 

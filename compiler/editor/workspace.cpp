@@ -26,7 +26,7 @@
 namespace expc::editor {
 namespace {
 
-/// The prefix of the names under which compiler/load keeps built-in modules.
+/// The prefix of the names under which compiler/parse/load.cpp keeps built-in modules.
 constexpr std::string_view kLibrary = "<stdlib>/";
 
 /// Writes `text` to FOLDER/GROUP/DIGEST/NAME, unless it is there, and returns the path; nothing if that fails or

@@ -1,5 +1,5 @@
 // Facts about rules and tokens: spellings, the blocks of the language and the words that begin their statements. Heads
-// come from the table of words in compiler/language, so a new statement needs its word there and its rule in the
+// come from the table of words in words.cpp, so a new statement needs its word there and its rule in the
 // grammar.
 
 #include "compiler/parse/cst.h"

@@ -63,9 +63,9 @@ bool isName(std::string_view text);
 /// A rule that holds statements: the whole file, or the content of braces. Errors inside are caught at its statements.
 struct Block {
   Rule rule;
-  std::string_view name;  // how messages call it
-  uint8_t words;  // its bit in the table of words (compiler/language); None where no head word begins a statement
-  bool names;     // whether statements may begin with a name of the user's: assignments, settings
+  std::string_view name;        // how messages call it
+  uint8_t words;                // its bit in the table of words (words.h); None where no head word begins a statement
+  bool names;                   // whether statements may begin with a name of the user's: assignments, settings
   std::string_view statements;  // how messages describe its statements where no head word begins them; else ""
 };
 /// Whether a rule holds statements.

@@ -1,6 +1,6 @@
 #pragma once
 
-// From bytes to the abstract syntax tree of compiler/ast: the face of this room to the rest of the compiler. load()
+// From bytes to the abstract syntax tree (ast.h): the face of this room to the rest of the compiler. load()
 // takes a text in, the parse functions read it. They look at syntax alone: names, types and values are left to
 // compiler/check.
 //
