@@ -191,22 +191,23 @@ struct CommandChecker {
   }
 
   /// Checks `${vllm.port}`: the address of a service of the workload.
-  void address(source::Range range, const std::string& of, const std::string& part) {
+  void address(source::Range range, const std::string& service, const std::string& part) {
     std::vector<std::string> own;
     for (const ast::NamedUse& use : declaration.services) own.push_back(use.name.parts.back().name);
-    // A service that is unknown or was refused has been reported.
-    if (!llvm::is_contained(own, of) && workload.lacks_service) return;
-    if (!llvm::is_contained(own, of) && diag::closest(of, own))
-      return void(diag::unknownName(emitter, range, "service", of, own));
-    if (!llvm::is_contained(own, of))
-      return emitter.build(range, errors::BadService, of, fmt::format("is not used by '{}'", declaration.name.name))
-          .note("write 'service {}' in the workload", of)
+    if (!llvm::is_contained(own, service)) {
+      // A service that is unknown or was refused has been reported.
+      if (workload.lacks_service) return;
+      if (diag::closest(service, own)) return void(diag::unknownName(emitter, range, "service", service, own));
+      return emitter
+          .build(range, errors::BadService, service, fmt::format("is not used by '{}'", declaration.name.name))
+          .note("write 'service {}' in the workload", service)
           .emit();
+    }
     if (!llvm::is_contained(kOfService, part))
       return void(diag::unknownName(emitter, range, "part of a service's address", part, kOfService));
-    const Workload* found = findService(workload, of);
+    const Workload* found = findService(workload, service);
     if (found && found->valid && !tellsPort(*found->command))
-      emitter.build(range, errors::BadService, of, "is not told its port")
+      emitter.build(range, errors::BadService, service, "is not told its port")
           .note(found->range, "write '${{port}}' among its arguments")
           .emit();
   }
