@@ -341,9 +341,8 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
   if (extras.system == "local" && extras.refused.empty())
     extras.refused = llvm::toString(checkRows(plan, std::nullopt, &unread));
   for (const std::string& file : std::set(unread.begin(), unread.end()))
-    console.message(
-        fmt::format("note: {} is not checked yet ({} MiB are); a run checks all of it before its first trial", file,
-                    kPlannedBytes >> 20));
+    console.message("note: {} is not checked yet ({} MiB are); a run checks all of it before its first trial", file,
+                    kPlannedBytes >> 20);
   // Estimates use the results that a run would continue, else the newest ones. A store that cannot be read is ignored
   // here: `run` and `report` say what is wrong with it.
   std::optional<store::Results> last;

@@ -135,9 +135,8 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   }
   const int code = showVerdicts(plan, results, options, console);
   if (earlier > 0)
-    console.message(fmt::format("{} that {} already stored {} too; --results DIR keeps runs apart",
-                                base::counted(earlier, "run"), earlier == 1 ? "was" : "were",
-                                earlier == 1 ? "counts" : "count"));
+    console.message("{} that {} already stored {} too; --results DIR keeps runs apart", base::counted(earlier, "run"),
+                    earlier == 1 ? "was" : "were", earlier == 1 ? "counts" : "count");
   const bool has_verdicts = code == kSomeFail || code == kSomeUndecided;
   return options.verdicts_ok && has_verdicts ? kSuccess : code;
 }
