@@ -128,7 +128,7 @@ struct PlanBuilder {
     const auto add = [&](expand::Levels read) {
       if (const auto [name, fresh] = known.insert(id(read)); fresh) cell.points.push_back(*name);
     };
-    points::forEachRead(space, comparison, point, add, true);
+    points::forEachRead(space, comparison, point, add, /*treated=*/true);
     cell.treated = static_cast<unsigned>(cell.points.size());
     points::forEachRead(space, comparison, point, add);
     cell.estimator = points::estimatorOf(*comparison);

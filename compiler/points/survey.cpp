@@ -270,7 +270,7 @@ struct Surveyor {
       mark(of, part, answer != Dropped);
       if (answer == Cell) of.seen.add(part);
     };
-    forEachRead(space, comparison, point, take, true);
+    forEachRead(space, comparison, point, take, /*treated=*/true);
     if (answer != Dropped) of.reading.add(point);
     if (answer == Unpublished && ++of.unpublished == 1) of.example.assign(point.begin(), point.end());
     of.unfit += answer == Unfit;
