@@ -57,8 +57,9 @@ struct Preparer {
     for (const check::Criterion& criterion : preset.criteria) selected.criteria.push_back(&criterion);
     auto prepared = look({}, std::move(selected), false);
     if (!prepared || prepared->survey->points == 0) return;
-    lints(*prepared).criteria();
-    lints(*prepared).published();
+    const Lints lint = lints(*prepared);
+    lint.criteria();
+    lint.published();
   }
 
   /// A restricted study; `range` is the preset that restricts it, invalid for the command line.
