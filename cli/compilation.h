@@ -59,8 +59,8 @@ inline constexpr const char* kMedianRow = "median";
 /// Returns the functions by which estimates ask about files (compiler/check/value/formula.h): the sizes of a model as
 /// the worker reads them, and the lengths of rows as the worker would cut them. Each file is read once. A missing or
 /// damaged file leaves the answer unknown and adds a line to `notes`, which must outlive the result: what is wrong and
-/// what that means for the plan. Relative paths start at the folder of `study`. Of a file of rows as many bytes are
-/// read as `byte_limit` says; 0: all.
+/// what that means for the plan. Relative paths start at the folder of `study`. At most `byte_limit` bytes of each
+/// file of rows are read; 0: all.
 check::Lookup fileLookups(const std::string& study, std::vector<std::string>& notes, uint64_t byte_limit);
 
 /// Parses and checks `text` as if it were the file `name`; imports are read through `files`. `overrides`: texts of
