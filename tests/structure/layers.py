@@ -232,6 +232,7 @@ def self_test():
     assert len(list(circles(circle))) == 1
     named = ("runtime/a/x.h", "namespace expc::a {\n")
     assert len(list(foreign_namespaces([("runtime/engine/launch/x.h", "namespace expc::engine {\n")]))) == 1
+    assert not list(foreign_namespaces([("compiler/parse/words_test.cpp", "namespace expc::words {\n")]))
     assert not list(foreign_namespaces([named])) and len(list(foreign_namespaces([("runtime/b/x.h", named[1])]))) == 1
 
 
