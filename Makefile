@@ -8,7 +8,7 @@ run: setup
 	@tools/build $(BUILD) programs
 	@$(BUILD)/bin/expc run experiments/precision.exp --preset quick --results results --verdicts-ok
 
-# What building the CUDA worker takes, and what only running tests takes, is installed while the rest is built.
+# Installs what the CUDA worker and running tests need while the rest is built. The second build adds the CUDA worker.
 test: setup
 	@tools/setup --cuda --dali --tests & tools/build $(BUILD) all; built=$$?; wait $$! && exit $$built
 	@tools/build $(BUILD) all

@@ -170,13 +170,6 @@ class JsonRecord {
       fail(key, "missing, expected an object");
     }
   }
-  /// The same, if there is one.
-  template <typename T, typename Describe>
-  void optionalObject(Key key, std::optional<T>& value, Describe describe) {
-    if (!has(key, value.has_value())) return;
-    if (reads()) value.emplace();
-    object(key, *value, describe);
-  }
   /// A field that is an array of objects.
   template <typename T, typename Describe>
   void list(Key key, std::vector<T>& items, Describe describe) {

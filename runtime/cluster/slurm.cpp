@@ -217,7 +217,7 @@ llvm::Expected<Site> parseSite(std::string_view text, std::string_view file) {
 
 llvm::Expected<Site> readSite(const std::string& path) {
   auto text = files::read(path, files::kMostByHand);
-  if (!text) return base::failure("the site file cannot be read: {}", llvm::toString(text.takeError()));
+  if (!text) return base::failure("the site file cannot be read: {}", text.takeError());
   return parseSite(std::string_view((*text)->getBuffer()), path);
 }
 

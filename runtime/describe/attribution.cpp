@@ -1,6 +1,5 @@
 #include "runtime/describe/attribution.h"
 
-#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 

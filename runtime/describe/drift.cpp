@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,6 +13,7 @@
 #include "runtime/judge/readings.h"
 #include "runtime/stats/distributions.h"
 #include "runtime/stats/estimators.h"
+#include "runtime/stats/procedures.h"
 
 namespace expc::describe {
 namespace {
@@ -39,15 +40,15 @@ std::vector<double> levelsOf(const judge::Index& index, const plan::Metric& metr
   }
   std::vector<double> levels;
   for (const auto& [block, own] : blocks)
-    if (own.size() == points) levels.push_back(std::accumulate(own.begin(), own.end(), 0.0) / double(points));
+    if (own.size() == points) levels.push_back(stats::meanOf(own));
   return levels;
 }
 
 /// The means of so many levels each that no more than kMostLevels are left; what is over at the end is left out.
 std::vector<double> groupedBy(size_t size, const std::vector<double>& levels) {
   std::vector<double> means;
-  for (auto at = levels.begin(); levels.end() - at >= ptrdiff_t(size); at += ptrdiff_t(size))
-    means.push_back(std::accumulate(at, at + ptrdiff_t(size), 0.0) / double(size));
+  for (size_t at = 0; at + size <= levels.size(); at += size)
+    means.push_back(stats::meanOf(std::span(levels).subspan(at, size)));
   return means;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <variant>
 
 #include "runtime/base/numbers.h"
 #include "runtime/judge/cells.h"

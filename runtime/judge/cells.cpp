@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -90,10 +89,7 @@ bool isCoarse(const Readings& readings) {
   constexpr size_t kFew = 3;
   std::vector<double> different;
   for (const double value : readings.values)
-    if (std::ranges::find(different, value) == different.end()) {
-      different.push_back(value);
-      if (different.size() > kFew) return false;
-    }
+    if (base::addOnce(different, value); different.size() > kFew) return false;
   return different.size() < readings.values.size();
 }
 
@@ -285,10 +281,9 @@ const Evidence::OfMetric& Evidence::of(const std::string& metric) const {
 
 /// Whether both read the same points by the same operations; unsure of terms that no comparison of two points has.
 static bool isSame(const plan::Term& one, const plan::Term& other) {
-  const auto *metric = std::get_if<plan::MetricTerm>(&one.node), *also = std::get_if<plan::MetricTerm>(&other.node);
+  const auto *metric = one.as<plan::MetricTerm>(), *also = other.as<plan::MetricTerm>();
   if (metric && also) return metric->metric == also->metric && metric->place == also->place;
-  const auto *operation = std::get_if<plan::OperationTerm>(&one.node),
-             *same = std::get_if<plan::OperationTerm>(&other.node);
+  const auto *operation = one.as<plan::OperationTerm>(), *same = other.as<plan::OperationTerm>();
   return operation && same && operation->op == same->op &&
          std::ranges::equal(operation->operands, same->operands,
                             [](const plan::TermPtr& a, const plan::TermPtr& b) { return isSame(*a, *b); });

@@ -67,8 +67,8 @@ Index::Index(const plan::Plan& plan, const store::Results& results, Keep keep) :
   for (const store::PastLook& look : results.looks) add(look);
 }
 
-bool isUncounted(const plan::Plan& plan, const plan::Metric* metric, double value) {
-  if (value != 0) return false;
+bool isUncounted(const plan::Plan& plan, std::string_view name, double value) {
+  const plan::Metric* metric = value == 0 ? plan.findMetric(name) : nullptr;
   const bool counts = metric && !metric->derived && metric->kind != plan::TrialKind::Profile &&
                       (metric->unit == "B" || metric->name == "cpu_time");
   return counts && std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {

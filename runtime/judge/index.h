@@ -132,7 +132,7 @@ struct Group {
 
 /// Whether a trial's value shows that nothing counted the metric: 0 for a memory peak or processor time that the worker
 /// takes itself. Older workers reported 0 where torch's allocator was off; today they report no value.
-bool isUncounted(const plan::Plan& plan, const plan::Metric* metric, double value);
+bool isUncounted(const plan::Plan& plan, std::string_view metric, double value);
 
 /// The index of one plan, which must outlive it. Neither the order of the trials matters nor that one comes twice.
 class Index {

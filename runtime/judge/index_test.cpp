@@ -192,6 +192,43 @@ TEST_CASE("in a report a timeout counts by the limit that the newest trial was g
   }
 }
 
+TEST_CASE("in a report a timeout counts for the rows of a process by the limit that the newest trial was given") {
+  plan::Plan plan = pairedPlan(3);
+  plan.workloads.emplace_back().command.emplace();
+  for (plan::Point& point : plan.points)
+    if (point.id.starts_with("fp32")) point.process = "fp32";
+  plan.indexPoints();
+  std::vector<store::Trial> trials{trialOf(1, "fp32", 1, TrialStatus::Timeout),
+                                   trialOf(2, "fp32", 2, TrialStatus::Timeout)};
+  trials[1].limit = 100;
+  for (const bool late : {false, true}) {
+    Index index(plan);
+    index.add(trials[late]);
+    index.add(trials[!late]);
+    for (const char* place : {"fp32", "fp32-1", "fp32-2"}) {
+      CHECK(index.of(TrialKind::Timed, place).ended == 1);
+      CHECK(index.of(TrialKind::Timed, place).superseded == 1);
+    }
+  }
+}
+
+TEST_CASE("in a report a valid trial that took longer lets a control's timeout count no more, whatever comes first") {
+  plan::Plan plan = pairedPlan(3);
+  plan.controls = {{"twice", "fp64-1"}};
+  const store::Trial timeout = trialOf(1, {"fp64-1", "twice"}, 1, TrialStatus::Timeout);
+  store::Trial longer = trialOf(2, "fp64-1", 1, TrialStatus::Valid);
+  longer.limit = 200;
+  longer.seconds = 70;
+  store::Trial newest = trialOf(3, "fp64-1", 2, TrialStatus::Valid);
+  newest.limit = 200;
+  for (const auto& order :
+       {std::vector{timeout, longer, newest}, {timeout, newest, longer}, {newest, longer, timeout}}) {
+    Index index(plan);
+    for (const store::Trial& trial : order) index.add(trial);
+    CHECK(index.of(TrialKind::Timed, {"fp64-1", "twice"}).ended == 0);
+  }
+}
+
 TEST_CASE("the design's timeout goes before what trials took, and behind the run's own") {
   plan::Plan plan = pairedPlan();
   for (plan::KindDesign& kind : plan.design.kinds)

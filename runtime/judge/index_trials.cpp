@@ -1,6 +1,7 @@
 // Index: a trial is added, and the counts follow; how long trials take and may take, and how failures are met.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -53,11 +54,6 @@ double stepped(double least, double wanted) {
   return least;
 }
 
-/// Whether nothing counted the metric. It is looked up only for a value that may show that.
-bool isNotCounted(const plan::Plan& plan, const std::string& metric, double value) {
-  return value == 0 && isUncounted(plan, plan.findMetric(metric), value);
-}
-
 /// Makes room for the values of a place that gets its first trial: few kinds have trials of all places.
 void makeRoom(PlaceOutcomes& place, size_t columns) {
   place.values.resize(columns);
@@ -104,8 +100,8 @@ bool Index::add(const Trial& trial) {
   noteDevice(place, trial, nullptr);
   noteFailure(*known, place, trial, reason);
   merge(own, *known, trial, reason, nullptr);
-  noteSeconds(trial.key->kind, *known, trial);
   for (const unsigned row : rowsOf(*known)) addRow(own, row, trial, reason);
+  noteSeconds(trial.key->kind, *known, trial);
   return true;
 }
 
@@ -132,7 +128,7 @@ void Index::noteDevice(PlaceOutcomes& place, const Trial& trial, const store::Va
       if (const auto found = column(name)) place.not_on_device[*found] = not_on_device_[*found] = true;
     for (const auto& [name, number] : columns_) {
       const auto value = base::valueIn(values->metrics, name);
-      if (value && isNotCounted(plan_, name, *value))
+      if (value && isUncounted(plan_, name, *value))
         place.not_on_device[number] = not_on_device_[number] = lacks_on_device_ = true;
       else if (value || values->series.contains(name))
         place.measured[number] = measured_[number] = true;
@@ -239,14 +235,14 @@ void Index::keepValues(PlaceOutcomes& place, size_t at, const Trial& trial, cons
       column.resize(place.outcomes.size());
       column[at] = std::make_shared<const std::vector<double>>(*series);
       if (!series->empty()) value = orDiverged(series->back());
-    } else if (const auto* metric = base::entryOf(said.metrics, name); metric && !isNotCounted(plan_, name, *metric)) {
+    } else if (const auto* metric = base::entryOf(said.metrics, name); metric && !isUncounted(plan_, name, *metric)) {
       value = orDiverged(*metric);
     }
   }
 }
 
 double Index::limit(plan::TrialKind kind, const std::string& id) const {
-  if (const auto found = points_.find(id); found != points_.end()) return limit(kind, found->second);
+  if (const unsigned* number = base::entryOf(points_, id)) return limit(kind, *number);
   return policy_ && policy_->timeout ? *policy_->timeout : kDefaultTimeoutSeconds;
 }
 
@@ -277,12 +273,20 @@ double Index::leastLimit(plan::TrialKind kind, unsigned number) const {
 
 void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
   State& own = state(kind);
-  PlaceOutcomes& place = own.places[number];
-  // Limits matter to timeouts alone.
-  const double least = own.timeouts > 0 ? leastLimit(kind, number) : 0;
-  noteGiven(place, trial);
-  if (trial.status == TrialStatus::Valid) noteValid(kind, number, trial);
-  if (own.timeouts > 0 && least != leastLimit(kind, number)) settleTimeouts(kind, number);
+  const unsigned unit = places_[number].unit;
+  // Limits matter to timeouts alone. The first is that of the place, whose rows are given the same; the second moves
+  // those of all places of its unit; the third is that of units that were never measured.
+  const auto limits = [&]() -> std::array<double, 3> {
+    if (own.timeouts == 0) return {};
+    return {leastLimit(kind, number), policy_ ? limit(kind, number) : own.within[unit],
+            stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any)};
+  };
+  const auto before = limits();
+  noteGiven(own.places[number], trial);
+  if (trial.status == TrialStatus::Valid && std::isfinite(trial.seconds)) noteValid(kind, number, trial);
+  const auto now = limits();
+  for (unsigned other = 0; now != before && other < places_.size(); ++other)
+    if (places_[other].unit == unit || now[2] != before[2]) settleTimeouts(kind, other);
 }
 
 /// Notes how long a trial could take at most.
@@ -294,27 +298,16 @@ void Index::noteGiven(PlaceOutcomes& place, const store::Trial& trial) {
   place.given = given;
 }
 
-/// Notes a valid trial, whose length may move the limits of its point and of points that were never measured.
+/// Notes how long a valid trial took.
 void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
   State& own = state(kind);
   const unsigned point = places_[number].unit;
-  if (!std::isfinite(trial.seconds)) return;
-  const auto limits = [&] {
-    return own.timeouts > 0 ? std::pair(leastLimit(kind, number),
-                                        stepped(kDefaultTimeoutSeconds, kTimeoutFactor * own.longest_of_any))
-                            : std::pair(0.0, 0.0);
-  };
-  const auto [least, least_of_others] = limits();
   own.seconds[point].add(trial.seconds);
   own.longest[point] = std::max(own.longest[point], trial.seconds);
   own.longest_of_any = std::max(own.longest_of_any, trial.seconds);
   // A trial whose end was seen late took no longer than it was allowed to.
   own.within[point] =
       std::max(own.within[point], trial.limit > 0 ? std::min(trial.seconds, trial.limit) : trial.seconds);
-  const auto [now, now_of_others] = limits();
-  const bool moved = least != now, moved_others = least_of_others != now_of_others;
-  for (unsigned other = 0; (moved || moved_others) && other < places_.size(); ++other)
-    if (moved_others || places_[other].unit == point) settleTimeouts(kind, other);
 }
 
 void Index::settleTimeouts(plan::TrialKind kind, unsigned number) {

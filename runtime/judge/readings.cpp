@@ -110,7 +110,7 @@ Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store
                               point ? &point->parameters : nullptr));
   if (const auto* series = base::entryOf(trial.series, metric); series && !series->empty())
     return readingOf(declared, metric, series->back(), series);
-  if (const auto* value = base::entryOf(trial.metrics, metric); value && !isUncounted(plan, declared, *value))
+  if (const auto* value = base::entryOf(trial.metrics, metric); value && !isUncounted(plan, metric, *value))
     return readingOf(declared, metric, *value);
   return {std::nullopt, {}, because({.code = Reason::NotInTrials, .name = metric})};
 }

@@ -30,40 +30,35 @@ constexpr base::Word<Outcome> kOutcomes[] = {{"runs", Outcome::Runs},
 /// The most bytes that are read; a thousand points of 64 ranks take a few megabytes.
 constexpr uint64_t kMostBytes = 256u << 20;
 
-void describeCards(JsonRecord& io, Cards& cards) {
-  io.field("count", cards.count);
-  io.field("memory", cards.memory);
-}
+}  // namespace
 
-void describePoint(JsonRecord& io, Point& point) {
-  io.field("point", point.point);
-  io.field("label", point.label);
+static void describe(JsonRecord& io, Cards& cards) { io.required(EXPC_NAMED(cards, count, memory)); }
+
+static void describe(JsonRecord& io, Point& point) {
+  io.required(EXPC_NAMED(point, point, label));
   io.word("outcome", point.outcome, kOutcomes);
-  io.field("reason", point.reason);
-  io.field("estimates", point.estimates);
-  io.object("cards", point.cards, describeCards);
-  io.field("worker_build", point.worker_build);
-  io.field("at", point.at);
-  io.field("seconds", point.seconds);
+  io.required(EXPC_NAMED(point, reason, estimates, cards, worker_build, at, seconds));
   plan::describeNotes(io, "notes", point.notes);
-  io.optionalObject("rehearsed", point.rehearsed, base::kDescribed);
+  io.optional(EXPC_NAMED(point, rehearsed));
   // Readers use `rehearsed` of such points without asking, so a file without it must not pass.
   const bool counted = point.outcome == Outcome::Runs || point.outcome == Outcome::LacksData;
   if (io.reads() && point.rehearsed.has_value() != counted)
     io.fail("rehearsed", "is allowed only for a point that runs or whose data is missing");
 }
 
-void describeStudy(JsonRecord& io, Study& study) {
+static void describe(JsonRecord& io, Study& study) {
   std::string schema = kSchema.str();
   io.field("schema", schema);
   if (!io.failed() && schema != kSchema) io.fail("schema", fmt::format("expected {}", kSchema.str()));
   io.field("study", study.study);
   std::set<std::string> ids;
   io.list("points", study.points, [&](JsonRecord& inner, Point& point) {
-    describePoint(inner, point);
+    describe(inner, point);
     if (inner.reads() && !ids.insert(point.point).second) inner.fail("a second entry of the same point");
   });
 }
+
+namespace {
 
 /// The error about a file that cannot be read, with the way out: rehearsals are cheap to repeat.
 llvm::Error unreadable(const std::string& path, const std::string& why) {
@@ -120,11 +115,9 @@ void Study::put(Point point) {
     *found = std::move(point);
 }
 
-Value toJson(const Study& study) { return JsonRecord::written(study, describeStudy); }
+Value toJson(const Study& study) { return base::written(study); }
 
-llvm::Expected<Study> studyFromJson(const Value& value) {
-  return base::readRecord<Study>(value, "the rehearsal", describeStudy);
-}
+llvm::Expected<Study> studyFromJson(const Value& value) { return base::readRecord<Study>(value, "the rehearsal"); }
 
 std::string folderOf(const std::string& results) { return (std::filesystem::path(results) / "rehearsals").string(); }
 

@@ -3,7 +3,6 @@
 
 #include "runtime/report/answer.h"
 
-#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
@@ -262,8 +261,7 @@ Answer answerOf(const describe::Findings& findings, bool brief) {
   for (const Judged& of : lead)
     if (phrases.size() < (lead.size() > kSaid ? 1 : kSaid))
       // Claims that break for one reason share its sentence.
-      if (std::string phrase = phraseOf(findings, of); !llvm::is_contained(phrases, phrase))
-        phrases.push_back(std::move(phrase));
+      base::addOnce(phrases, phraseOf(findings, of));
   std::string result = joined(phrases, phrases.size() == 2 ? ", and " : "; ");
   // The reasons of several broken claims are long and do not name them.
   if (lead.size() > kSaid || (outcome == Outcome::Broken && phrases.size() > 1))

@@ -119,7 +119,7 @@ std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const
   }
   for (const std::string& name : by) {
     const int index = base::findNamed(factors, name);
-    if (index >= 0 && !llvm::is_contained(order, index)) order.push_back(index);
+    if (index >= 0) base::addOnce(order, size_t(index));
   }
   return order;
 }

@@ -47,7 +47,7 @@ struct GridCell {
   double trend = 0;
   /// The correlation of a value with the one before that the interval allows for.
   double correlation = 0;
-  /// Of the estimate; the plan owns them.
+  /// The estimate's unit and dimension, which the plan owns.
   std::string_view unit = {}, dimension = {};
   /// The unit and digits that values of one table share.
   base::ColumnStyle column = {};

@@ -257,7 +257,7 @@ inline void describe(base::JsonRecord& io, CriterionDiagnosis& one) {
   io.object("kept_open", one, [](base::JsonRecord& inner, CriterionDiagnosis& kept) {
     inner.fields("by_control", kept.untrusted, "by_budget", kept.cut_off);
   });
-  if (io.has("next", one.next.has_value())) io.fields("next", one.next);
+  io.present("next", one.next);
 }
 
 inline void describe(base::JsonRecord& io, DesignDiagnosis& one) {

@@ -2,8 +2,6 @@
 // does. Counts and bytes are the same on every machine, so the page shows them; times and host memory depend on this
 // one and stay in texts. Nothing here is a measurement, and the first sentence says so.
 
-#include <llvm/ADT/STLExtras.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -2,7 +2,6 @@
 // Alike remarks are counted rather than repeated, and long lists are cut, since a study may have thousands of trials.
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <tuple>
 #include <utility>

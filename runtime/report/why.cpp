@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/numbers.h"
 #include "runtime/judge/cells.h"
@@ -116,8 +117,7 @@ class Explainer : CellChoice {
   std::vector<std::string> heldBy() const {
     std::vector<std::string> texts;
     for (const size_t index : holding(criterion_.claim))
-      if (const plan::Assertion* of = assertionOf(criterion_, planned(index)))
-        if (!llvm::is_contained(texts, of->text)) texts.push_back(of->text);
+      if (const plan::Assertion* of = assertionOf(criterion_, planned(index))) base::addOnce(texts, of->text);
     return texts;
   }
 

@@ -4,8 +4,6 @@
 
 #include "runtime/report/wording.h"
 
-#include <llvm/ADT/STLExtras.h>
-
 #include <algorithm>
 #include <ranges>
 #include <set>

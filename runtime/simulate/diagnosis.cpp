@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <variant>
 
 #include "runtime/base/entry.h"
 #include "runtime/base/find.h"

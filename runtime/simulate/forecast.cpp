@@ -98,7 +98,7 @@ stats::NestedIntervals intervalsOf(double estimate, double error, const std::vec
 struct Resampled {
   double estimate = 0;
   double error = 0;                // standard error of the estimate from the stored blocks
-  double scatter = 0;              // the same from their noise alone
+  double scatter = 0;              // standard error that their noise alone gives
   std::vector<double> deviations;  // by study: estimate of resampled blocks minus the mean of these
 };
 

@@ -56,7 +56,7 @@ std::map<uint64_t, std::string> namesIn(const std::string& folder, std::error_co
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openJournal(const std::string& path) {
   auto buffer = files::read(path, UINT64_MAX, files::Links::Refused);
-  if (!buffer) return base::failure("cannot be read as a journal: {}", llvm::toString(buffer.takeError()));
+  if (!buffer) return base::failure("cannot be read as a journal: {}", buffer.takeError());
   return buffer;
 }
 
@@ -92,9 +92,7 @@ llvm::Expected<Head> readHead(const std::string& folder, const std::string& name
   // From here on the line is as its writer wrote it, so an error means another version, or a file under a wrong
   // name.
   auto entry = entryFromLine(line);
-  if (!entry) {
-    return base::failure("{}: the first line {}", pathOf(folder, name), llvm::toString(entry.takeError()));
-  }
+  if (!entry) return base::failure("{}: the first line {}", pathOf(folder, name), entry.takeError());
   const auto* opened = std::get_if<Opened>(&*entry);
   if (!opened || opened->epoch != epoch)
     return base::failure("{}: does not start like a journal of this name", pathOf(folder, name));

@@ -406,7 +406,7 @@ llvm::Error Store::keepRemoved(llvm::Error error, bool lost) {
       usleep(kBetween);
     }
   }
-  return kept_.empty() ? std::move(error) : base::failure("{}. {}", llvm::toString(std::move(error)), kept_);
+  return kept_.empty() ? std::move(error) : base::failure("{}. {}", std::move(error), kept_);
 }
 
 llvm::Error Store::close() {

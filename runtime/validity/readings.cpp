@@ -13,24 +13,24 @@
 #include "runtime/plan/command.h"
 
 namespace expc::validity {
-namespace {
 
-void describeGpu(base::JsonRecord& io, GpuReadings& gpu) {
+static void describe(base::JsonRecord& io, GpuReadings& gpu) {
   io.required(EXPC_NAMED(gpu, index, looks));
   io.optional(EXPC_NAMED(gpu, throttled, reasons));
+  // JSON has the clocks as one pair [least, most]; absent if none was seen.
   std::vector<unsigned> mhz;
-  // JSON keeps the clocks as one pair, least first.
   if (gpu.clock_most > 0) mhz = {gpu.clock_least, gpu.clock_most};
   io.optional("mhz", mhz);
-  // JSON has the clocks as one pair [least, most]; absent if none was seen.
   if (mhz.size() == 2) gpu.clock_least = mhz[0], gpu.clock_most = mhz[1];
   io.required("celsius", gpu.celsius_most, "watts", gpu.watts_most);
   io.optional(EXPC_NAMED(gpu, joules, ecc_errors, others));
 }
 
-void describeSamples(base::JsonRecord& io, Samples& samples) {
+static void describe(base::JsonRecord& io, Samples& samples) {
   io.optional(EXPC_NAMED(samples, host, device, busy, served));
 }
+
+namespace {
 
 /// Combines the samples of two machines, moment by moment.
 void joinSamples(std::vector<double>& one, const std::vector<double>& other, auto both) {
@@ -104,8 +104,7 @@ void describe(base::JsonRecord& io, Readings& readings) {
   // Absent values are left out, so a reader tells "not known" from 0.
   io.optional(
       EXPC_NAMED(readings, other_cpu, busy_others, load, swapped, page_faults, pressure, mhz_most, mhz_least, joules));
-  if (io.has("gpus", !readings.gpus.empty())) io.list("gpus", readings.gpus, describeGpu);
-  if (io.has("samples", readings.samples != Samples())) io.object("samples", readings.samples, describeSamples);
+  io.optional(EXPC_NAMED(readings, gpus, samples));
 }
 
 const std::vector<double>& Samples::of(std::string_view metric) const {

@@ -123,7 +123,7 @@ class Clients(Programs):
 
 class ClientsOnCpu(Programs):
     def study(self, folder, verb, study, *words, passed=(), **variables):
-        """What expc says of a study in the folder, whose trials run on this machine's processors.
+        """Returns what expc says of a study in the folder, whose trials run on this machine's processors.
 
         The wheel of torch is that for CUDA, whose libraries it needs to be imported, hence LD_LIBRARY_PATH."""
         given = environment(LD_LIBRARY_PATH=FOLDER, PATH=f"{pathlib.Path(PYTHON).parent}:{os.environ['PATH']}", EXPC_DEVICE_LOCKS="none", **variables)

@@ -359,12 +359,12 @@ llvm::Expected<RowsReport> inspectRows(const RowsSource& source, unsigned thread
 }
 
 llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads, std::vector<std::string>& in_part) {
-  const auto opened = [&](const text::TokenRowsOptions& options, auto... tokenizer) {
-    auto rows = text::TokenRows::open(options, tokenizer...);
+  const auto opened = [&](const text::TokenRowsOptions& options, std::shared_ptr<const text::Tokenizer> known) {
+    auto rows = text::TokenRows::open(options, std::move(known));
     if (rows && rows->inPart()) in_part.push_back(fmt::format("{} after row {}", rows->origin(), rows->count()));
     return rows;
   };
-  auto rows = opened(source.rows);
+  auto rows = opened(source.rows, nullptr);
   if (!rows) return rows.takeError();
   if (!evaluates) return llvm::Error::success();
   if (const std::string& column = source.rows.data.part_column; !column.empty() && !rows->inPart()) {
@@ -377,7 +377,7 @@ llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads
     if (!held_out) return held_out.takeError();
     auto lengths = text::rowLengths(*held_out, threads);
     if (!lengths) return lengths.takeError();
-    if (lengths->count() == 0)
+    if (lengths->count() == 0 && !held_out->inPart())
       return text::nothingToLearn("validation", held_out->count(), held_out->origin(), source.rows.max_length);
   }
   if (source.questions.empty()) return llvm::Error::success();

@@ -26,7 +26,7 @@ struct RowsSource {
 
 /// Refuses rows from which no trial could be made, as the worker would: training rows, and for trials that evaluate
 /// held-out rows and questions. Only the latter two are encoded. Of each file as much is read as
-/// `source.rows.data.byte_limit` lets in; `in_part` gets "FILE after row N" for a file that has more.
+/// `source.rows.data.byte_limit` lets in; `in_part` gets "FILE after row N" for a file of rows that has more.
 llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads, std::vector<std::string>& in_part);
 
 /// Messages of one role, and their tokens with header and end of turn.

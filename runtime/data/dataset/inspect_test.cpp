@@ -1,6 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <fstream>
+
 #include "runtime/data/dataset/inspect_rows.h"
+#include "tests/support/folder.h"
+#include "tests/support/text/has.h"
 
 namespace expc::dataset {
 namespace {
@@ -22,6 +26,21 @@ TEST_CASE("bins hold every length once and leave no gap") {
     CHECK(bins.back().rows > 0);
   }
   CHECK(binsOf({}).empty());
+}
+
+TEST_CASE("a plan does not refuse held-out rows because of those that it did not read") {
+  const test::TestFolder folder;
+  const std::string off = R"({"input": "a", "output": "b", "weight": 0})";
+  std::ofstream(folder / "data.jsonl") << R"({"input": "a", "output": "b"})";
+  std::ofstream(folder / "other.jsonl") << off << "\n" << off << "\n";
+  RowsSource source;
+  source.rows.data = {.path = folder / "data.jsonl", .kind = text::Template::Grammar, .byte_limit = off.size()};
+  source.validation = folder / "other.jsonl";
+  std::vector<std::string> in_part;
+  CHECK(llvm::toString(checkRows(source, true, 1, in_part)).empty());
+  CHECK(in_part == std::vector<std::string>{folder / "other.jsonl" + " after row 1"});
+  source.rows.data.byte_limit = 0;
+  CHECK(test::has(llvm::toString(checkRows(source, true, 1, in_part)), "all its answers have weight 0"));
 }
 
 }  // namespace

@@ -339,8 +339,9 @@ class Reader {
 
   /// Whether rejected answers must be taken from other rows.
   bool borrows() const { return pairs_ && !hasMessages() && !own_pairs_.value_or(true); }
-  /// Gives each row the next different answer as its rejected one.
-  llvm::Error lendAnswers();
+  /// Gives each row the next different answer as its rejected one. If all answers are equal, an error, unless other
+  /// rows follow `in_part`: then each row gets an equal answer.
+  llvm::Error lendAnswers(bool in_part);
   bool any() const { return !examples_.empty(); }
   /// Whether a row has something to learn, before it is cut.
   bool learns() const { return learns_; }
@@ -460,7 +461,7 @@ class Reader {
   bool learns_ = false;
 };
 
-llvm::Error Reader::lendAnswers() {
+llvm::Error Reader::lendAnswers(bool in_part) {
   const size_t count = examples_.size();
   const auto answer = [&](size_t at) -> const std::string& {
     return examples_[at % count].chosen.back().parts.front();
@@ -470,7 +471,7 @@ llvm::Error Reader::lendAnswers() {
   // file whose answers are mostly alike.
   std::vector<size_t> next(2 * count + 1, 2 * count);
   for (size_t at = 2 * count - 1; at-- > 0;) next[at] = answer(at) == answer(at + 1) ? next[at + 1] : at + 1;
-  if (count < 2 || next[0] >= 2 * count)
+  if (!in_part && (count < 2 || next[0] >= 2 * count))
     return failure(
         "dpo needs two answers per row. These rows have one, and all {} answers are equal, so none can be taken from "
         "another row as the rejected one. Add columns chosen and rejected, or use more rows",
@@ -554,7 +555,7 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
   dataset.origin = rows.name();
   dataset.borrowed_answers = reader.borrows();
   if (dataset.borrowed_answers)
-    if (auto error = reader.lendAnswers()) return failure("{}: {}", rows.name(), std::move(error));
+    if (auto error = reader.lendAnswers(dataset.in_part)) return failure("{}: {}", rows.name(), std::move(error));
   reader.giveTo(dataset);
   return dataset;
 }

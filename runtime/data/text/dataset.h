@@ -51,7 +51,8 @@ struct Example {
   Conversation chosen;
   Conversation rejected;                  // for pairs only
   std::vector<std::string> choices = {};  // the row's column `choices`, if DatasetOptions::choices asks for it
-  /// How much the row counts among others, above 0. The messages' weights contain it, unless the row is a pair.
+  /// How much the row counts among others; 0 if it is switched off. The messages' weights contain it, unless the row
+  /// is a pair.
   double weight = 1;
 };
 

@@ -51,6 +51,20 @@ TEST_CASE("lines, an array and CSV give the same rows") {
   }
 }
 
+TEST_CASE("rows behind a limit in bytes may have what the others lack") {
+  const std::string row = R"({"input":"a","output":"b"})", text = row + "\n" + row + "\n" + row;
+  DatasetOptions options = of(Template::Grammar, true);
+  has(messageOf(read(text, options)), "and all 3 answers are equal");
+  options.byte_limit = 2 * row.size();
+  auto pairs = read(text, options);
+  REQUIRE(pairs);
+  CHECK(pairs->in_part);
+  REQUIRE(pairs->examples.size() == 2);
+  CHECK(answerOf(pairs->examples[0].rejected) == "b");
+  options.byte_limit = text.size();
+  has(messageOf(read(text, options)), "and all 3 answers are equal");
+}
+
 TEST_CASE("a row limit stops reading, so what follows may be anything") {
   for (const char* text :
        {"{\"input\":\"a\",\"output\":\"b\"}\nnonsense", "[{\"input\":\"a\",\"output\":\"b\"}, nonsense"}) {

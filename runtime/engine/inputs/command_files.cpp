@@ -22,6 +22,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/glob.h"
 #include "runtime/base/files/marks.h"
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/plan/command.h"
@@ -130,7 +131,7 @@ class Finder {
     const bool data = std::ranges::any_of(plan_.data_paths, [&](const std::string& one) {
       return (fs::path(plan_.root) / one).lexically_normal() == file;
     });
-    if (!data && !llvm::is_contained(files_.programs, file)) files_.programs.push_back(file);
+    if (!data) base::addOnce(files_.programs, file);
     return llvm::Error::success();
   }
 

@@ -165,7 +165,8 @@ llvm::Expected<TrialEnd> TrialRunner::run(const TrialRequest& request,
     over = std::move(end);
     return llvm::Error::success();
   };
-  if (auto error = start(request, {ended, std::move(progress), /*over=*/nullptr, std::move(doomed)})) return error;
+  if (auto error = start(request, {.ended = ended, .progress = std::move(progress), .doomed = std::move(doomed)}))
+    return error;
   while (!over)
     if (auto error = attend()) return error;
   // Heat-ups, preparations and rehearsals come through here; nothing can be measured beside such a process.

@@ -22,7 +22,7 @@ using namespace expc::command;
 
 namespace {
 
-/// What a reader returned: its values, such as "1.5 nan -inf", or why it refused.
+/// A reader's result as text: its values, such as "1.5 nan -inf", or why it refused.
 template <typename T>
 std::string said(llvm::Expected<T> result) {
   if (!result) return llvm::toString(result.takeError());

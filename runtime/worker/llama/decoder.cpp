@@ -434,14 +434,9 @@ at::Tensor Decoder::logits(const at::Tensor& hidden) const {
   });
 }
 
-/// A value of each labelled position times the label's weight.
-static at::Tensor weighted(const at::Tensor& each, const Labelled& labelled) {
-  return labelled.weights.defined() ? each * labelled.weights.to(each.scalar_type()) : each;
-}
-
 at::Tensor Decoder::lossSum(const Sequences& input, const Labelled& labelled) {
   const at::Tensor x = hidden(input, labelled.positions), head = plainHead();
-  if (!head.defined()) return weighted(logProbs(logits(x), labelled.targets), labelled).sum().neg();
+  if (!head.defined()) return weighted(logProbs(logits(x), labelled.targets), labelled.weights).sum().neg();
   // Weights of at most 1 keep gradients in the range of fp16; the sum gets the factor back.
   const bool weighs = labelled.weights.defined();
   const at::Tensor largest = weighs ? labelled.weights.max() : at::Tensor();
@@ -465,7 +460,8 @@ at::Tensor Decoder::rowLogProbs(const Sequences& input, const Labelled& labelled
                                                        })
                                          : logProbs(logits(x), labelled.targets);
   // A row without labels gets 0: it has no term in the sum.
-  return at::zeros({input.tokens.size(0)}, each.options()).index_add(0, labelled.rows, weighted(each, labelled));
+  return at::zeros({input.tokens.size(0)}, each.options())
+      .index_add(0, labelled.rows, weighted(each, labelled.weights));
 }
 
 at::Tensor Decoder::referenceLogProbs(const Sequences& input, const Labelled& labelled) {

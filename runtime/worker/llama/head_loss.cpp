@@ -78,8 +78,7 @@ struct HeadLossSum : torch::autograd::Function<HeadLossSum> {
       at::Tensor logits = timesTransposed(own, head);
       // From here on `logits` holds their own gradient, if one is wanted.
       const at::Tensor of = weights ? part(*weights) : at::Tensor();
-      const at::Tensor found = logProbsOf(logits, part(targets), for_x || for_head, of);
-      sum.sub_((of.defined() ? found * of : found).sum());
+      sum.sub_(weighted(logProbsOf(logits, part(targets), for_x || for_head, of), of).sum());
       if (!for_x && !for_head) return;
       if (for_x) part(towards_x).copy_(times(logits, head));
       if (!for_head) return;
@@ -176,6 +175,10 @@ Labelled labelledPositions(const at::Tensor& labels, const at::Tensor& weights) 
   const at::Tensor rows = found.select(1, 0).contiguous(), columns = found.select(1, 1);
   return {(rows * width + columns).contiguous(), next.index({rows, columns}), rows,
           weights.defined() ? shifted(weights).index({rows, columns}) : at::Tensor()};
+}
+
+at::Tensor weighted(const at::Tensor& values, const at::Tensor& weights) {
+  return weights.defined() ? values * weights.to(values.scalar_type()) : values;
 }
 
 at::Tensor Labelled::perRow(int64_t row_count, at::ScalarType type) const {

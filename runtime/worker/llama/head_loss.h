@@ -26,6 +26,9 @@ struct Labelled {
   at::Tensor perRow(int64_t row_count, at::ScalarType type) const;
 };
 
+/// Values times their weights (fp64, of the same shape); the values themselves if `weights` is undefined.
+at::Tensor weighted(const at::Tensor& values, const at::Tensor& weights);
+
 /// The labelled positions for labels [B, S] (int64, on the CPU, as wide as the tokens): position t predicts label t +
 /// 1. `weights` (fp64 [B, S]) are those of the labels, or undefined.
 Labelled labelledPositions(const at::Tensor& labels, const at::Tensor& weights = {});

@@ -17,7 +17,7 @@ namespace {
 
 using base::failure;
 
-/// Of each safetensors::DType.
+/// torch's type for each safetensors::DType, in the order of the enumeration.
 constexpr at::ScalarType kTypes[] = {at::kBool, at::kByte,     at::kChar,  at::kInt,   at::kLong,
                                      at::kHalf, at::kBFloat16, at::kFloat, at::kDouble};
 

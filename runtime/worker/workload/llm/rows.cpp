@@ -264,17 +264,19 @@ std::string tokenizerPath(const Parameters& parameters, const std::string& root)
 }
 
 llvm::Expected<Questions> openQuestions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
-                                        const std::string& model_folder) {
+                                        const std::string& model_folder, std::shared_ptr<const text::Tokenizer> known) {
   const text::TokenRowsOptions options =
       text::apartFrom(rowsOptions(parameters, root, vocabulary, model_folder, 0),
                       std::filesystem::path(root) / parameters.questions, /*questions=*/true);
-  std::vector<std::string> notes;  // those of the rows that are trained on
-  auto tokenizer = text::openTokenizer(options, notes);
-  if (!tokenizer) return tokenizer.takeError();
-  const auto shared = std::make_shared<const text::Tokenizer>(std::move(*tokenizer));
-  auto questions = text::readQuestions(options, *shared);
+  if (!known) {
+    std::vector<std::string> notes;  // those of the rows that are trained on
+    auto tokenizer = text::openTokenizer(options, notes);
+    if (!tokenizer) return tokenizer.takeError();
+    known = std::make_shared<const text::Tokenizer>(std::move(*tokenizer));
+  }
+  auto questions = text::readQuestions(options, *known);
   if (!questions) return questions.takeError();
-  return Questions{std::move(*questions), shared};
+  return Questions{std::move(*questions), std::move(known)};
 }
 
 int64_t heldOutOf(int64_t rows) { return std::clamp<int64_t>(rows / 10, 1, kMostHeldOut); }
@@ -348,12 +350,12 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
   auto parts = split(*data, parameters.validation, seed, hold_out);
   if (!parts) return parts.takeError();
   const std::string origin = data->rows->source().origin();
+  const auto& tokenizer = data->rows->source().tokenizer();
   // Rows of the data are evaluated, or all rows of other files.
   Source apart = *data;
   if (hold_out && !parameters.validation.path.empty()) {
     const auto others =
         text::apartFrom(options, std::filesystem::path(root) / parameters.validation.path, /*questions=*/false);
-    const auto& tokenizer = data->rows->source().tokenizer();
     if (auto error = openSource(others, /*packing=*/false, ranks, notes, tokenizer).moveInto(apart)) return error;
     parts->held_out.resize(apart.survey.learning.size());
     std::iota(parts->held_out.begin(), parts->held_out.end(), 0);
@@ -368,11 +370,11 @@ llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string
   std::vector<int64_t> numbers = at(data->survey.learning, parts->train);
   if (!parameters.packing)
     return RowSets{Items(data->rows, std::move(numbers), parameters.per_row), std::move(held_out), origin,
-                   std::move(notes)};
+                   std::move(notes), tokenizer};
   Items packs(data->rows, std::move(numbers), at(data->survey.sizes, parts->train), parameters.max_length);
   notes.push_back(
       fmt::format("{} rows are {} packs of {} tokens", parts->train.size(), packs.count(), parameters.max_length));
-  return RowSets{std::move(packs), std::move(held_out), origin, std::move(notes)};
+  return RowSets{std::move(packs), std::move(held_out), origin, std::move(notes), tokenizer};
 }
 
 Order::Order(int64_t count, int64_t ranks, int64_t batch, int64_t accumulation, uint64_t seed)

@@ -100,6 +100,7 @@ struct RowSets {
   Items train, held_out;
   std::string origin;  // the file, or "synthetic(500)"
   std::vector<plan::Note> notes;
+  std::shared_ptr<const text::Tokenizer> tokenizer;  // null for made-up rows without one
 };
 
 /// The questions that the parameters name, and the tokenizer for answers.
@@ -107,8 +108,9 @@ struct Questions {
   std::vector<text::Question> all;
   std::shared_ptr<const text::Tokenizer> tokenizer;
 };
+/// @param known the tokenizer, if it is open already
 llvm::Expected<Questions> openQuestions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
-                                        const std::string& model_folder);
+                                        const std::string& model_folder, std::shared_ptr<const text::Tokenizer> known);
 
 /// The number of held-out rows: one in ten, at least one, at most this many.
 inline constexpr int64_t kMostHeldOut = 200;

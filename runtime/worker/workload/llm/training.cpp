@@ -82,7 +82,7 @@ llvm::Error Training::build(const Settings& settings) {
   const int64_t held_out = rows_->held_out.count();
   if (auto error = rows_->held_out.make(data::evaluationShard(held_out, ranks_.count, ranks_.rank))) return error;
   if (!parameters_.questions.empty() && settings.epochs > 0) {
-    auto questions = openQuestions(parameters_, spec.root, model->config.vocabulary, model->path);
+    auto questions = openQuestions(parameters_, spec.root, model->config.vocabulary, model->path, rows_->tokenizer);
     if (!questions) return questions.takeError();
     questions_ = std::move(questions->all);
     tokenizer_ = std::move(questions->tokenizer);
@@ -291,9 +291,7 @@ at::Tensor Training::lossSum(const TokenPass& pass, llvm::ArrayRef<int64_t> item
   if (!references_ && !parameters_.per_row) return decoder_->lossSum(pass.input, pass.labelled);
   const llama::DpoResult result = references_ ? preferences(pass, items, held_out) : llama::DpoResult();
   if (rewards) *rewards = result;
-  const at::Tensor losses = references_ ? result.losses : rowLosses(*decoder_, pass);
-  const at::Tensor& weights = pass.row_weights;
-  return (weights.defined() ? losses * weights.to(losses.scalar_type()) : losses).sum();
+  return llama::weighted(references_ ? result.losses : rowLosses(*decoder_, pass), pass.row_weights).sum();
 }
 
 llvm::Expected<bool> Training::step() {
