@@ -108,7 +108,7 @@ class Bench {
  private:
   /// Reads "n=1,2,4" into `parameters_`. Returns the mistake, or "".
   std::string parameter(const std::string& text) {
-    const auto [name, list] = llvm::StringRef(text).split('=');
+    const auto [name, list] = StringRef(text).split('=');
     if (list.empty() || !parse::isName(name.str()))
       return fmt::format("-P {}: write a name and its values, as in -P n=1,2,4", text);
     // Numbers only if printing them gives what was typed; others ("007", "1e3") stay texts. 18 digits always fit into
@@ -120,10 +120,10 @@ class Bench {
                        : are("0|-?[1-9][0-9]{0,8}|-?(0|[1-9][0-9]{0,8})\\.[0-9]{0,5}[1-9]") ? "float"
                                                                                             : "string";
     const bool numbers = type != std::string_view("string");
-    llvm::SmallVector<llvm::StringRef> parts;
+    llvm::SmallVector<StringRef> parts;
     list.split(parts, ',');
     std::vector<std::string> values;
-    for (const llvm::StringRef part : parts) values.push_back(numbers ? part.str() : base::jsonLiteral(part));
+    for (const StringRef part : parts) values.push_back(numbers ? part.str() : base::jsonLiteral(part));
     if (std::set(values.begin(), values.end()).size() < values.size())
       return fmt::format("-P {}: a value is there twice", text);
     declared_ += fmt::format("param {} : {}\n", name.str(), type);
@@ -149,7 +149,7 @@ class Bench {
         std::regex_replace(text.substr(from, kLongestName), std::regex("^[^A-Za-z0-9]+|[^A-Za-z0-9]+$"), "");
     name = std::regex_replace(name, std::regex("[^A-Za-z0-9]+"), "_");
     if (!parse::isName(name)) name.insert(0, "run_");
-    while (llvm::is_contained(names_, name)) name += "_" + std::to_string(names_.size() + 1);
+    while (is_contained(names_, name)) name += "_" + std::to_string(names_.size() + 1);
     return name;
   }
 
@@ -219,7 +219,7 @@ class Bench {
       if (outside || path.find_first_not_of("*/.") == std::string::npos || (linked && std::regex_match(path, script)))
         continue;
       const auto files =
-          llvm::expectedToOptional(files::filesMatching(std::filesystem::current_path(), path, options_.results));
+          expectedToOptional(files::filesMatching(std::filesystem::current_path(), path, options_.results));
       if (files && !files->empty()) inputs.insert(base::jsonLiteral(path));
     }
   }
@@ -249,7 +249,7 @@ int bench(const BenchOptions& options, const Console& console) {
     const auto text = loaded ? format::format(compilation.sources, *loaded, compilation.emitter) : std::nullopt;
     if (!text) return showDiagnostics(compilation, console), kError;
     run_options.study.file = file;
-    const auto there = llvm::expectedToOptional(files::read(file, files::kMostByHand));
+    const auto there = expectedToOptional(files::read(file, files::kMostByHand));
     const bool same = there && (*there)->getBuffer() == *text;
     // A file of that name that is another study, or cannot be read, is left alone.
     if (!same && files::isThere(file)) continue;

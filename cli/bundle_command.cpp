@@ -6,7 +6,6 @@
 
 #include <fmt/chrono.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <chrono>
 #include <filesystem>
@@ -24,6 +23,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"
 #include "runtime/bundle/archive.h"
@@ -42,11 +42,9 @@ namespace expc::cli {
 
 namespace {
 
-using base::failure;
-
 namespace fs = std::filesystem;
-using llvm::json::Array;
-using llvm::json::Object;
+using json::Array;
+using json::Object;
 
 // A made bundle ends in kSuffix; any file that ends in kArchive is read as a bundle.
 constexpr std::string_view kSuffix = ".bundle.tar.zst", kArchive = ".tar.zst";
@@ -56,20 +54,20 @@ constexpr const char* kManifest = "manifest.json";
 /// Returns the texts of the study's file, everything that it imports, and its lock, by their paths relative to the
 /// study's folder. They are found by compiling the study through a file system that notes what is read. The error names
 /// a file outside of that folder.
-llvm::Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions& options, const Console& console) {
+Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions& options, const Console& console) {
   std::map<std::string, std::string> sources;
   const fs::path folder = fs::absolute(options.file).lexically_normal().parent_path();
   load::FileSystem real = load::FileSystem::real(), noting;
   noting.read = [&](const std::string& path) {
-    llvm::Expected<std::string> text = real.read(path);
+    Expected<std::string> text = real.read(path);
     if (text) sources[fs::absolute(path).lexically_normal().lexically_relative(folder).string()] = *text;
     return text;
   };
   Compilation compilation;
   open(options, noting, console, compilation);
-  llvm::consumeError(noting.read(lockPath(options.file)).takeError());  // there may be none
+  consumeError(noting.read(lockPath(options.file)).takeError());  // there may be none
   for (const auto& [name, text] : sources) {
-    if (!llvm::StringRef(name).starts_with("..")) continue;
+    if (!StringRef(name).starts_with("..")) continue;
     return failure("{} is outside the study's folder, so a bundle cannot contain it: copy it into that folder", name);
   }
   return sources;
@@ -118,9 +116,9 @@ std::map<std::string, std::string> readBy(const store::Run& run, const plan::Pla
     if (const auto found = digests.find(path); found != digests.end()) read.insert(*found);
   for (const plan::Workload& workload : plan.workloads)
     for (const auto& [key, digest] : digests)
-      if (llvm::StringRef name(key); workload.command &&
-                                     name.consume_front(store::partKey(store::commandKey(workload), "")) &&
-                                     !name.starts_with("../"))
+      if (StringRef name(key); workload.command &&
+                               name.consume_front(store::partKey(store::commandKey(workload), "")) &&
+                               !name.starts_with("../"))
         read[name.str()] = digest;
   return read;
 }
@@ -145,13 +143,12 @@ std::string readMe(const plan::Plan& plan, const std::string& run, const std::ve
 
 /// Rejects names below results/ that no bundle has, both when packing and when verifying. In particular a lease of
 /// another engine must not be unpacked: it would be believed.
-llvm::Error verifyNames(const std::string& folder) {
-  auto names = bundle::filesBelow(folder);
-  if (!names) return names.takeError();
-  for (const llvm::StringRef name : *names)
+Error verifyNames(const std::string& folder) {
+  auto names = TRY(bundle::filesBelow(folder));
+  for (const StringRef name : names)
     if (name.starts_with("results/") && !name.starts_with("results/journal/") && !name.starts_with("results/outputs/"))
       return failure("it contains '{}', which is not part of any bundle", name.str());
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Makes one bundle in a temporary folder, then packs it. Call make() once; contents() and leftOut() describe the
@@ -164,26 +161,24 @@ class Making {
   /// Writes everything into the temporary folder and packs it into `target`. The order matters: results come first,
   /// since inputs and page depend on them (and on what anonymity hides); the study's sources overwrite inputs of the
   /// same names; the manifest comes last, since it lists all others.
-  llvm::Error make(const std::string& target) {
+  Error make(const std::string& target) {
     if (scratch_.path().empty()) return failure("cannot make a folder for the bundle in $TMPDIR");
-    auto sources = sourcesOf(options_.study, console_);
-    if (!sources) return sources.takeError();
-    if (auto error = writeResults()) return error;
+    auto sources = TRY(sourcesOf(options_.study, console_));
+    TRY(writeResults());
     // Sources overwrite copied inputs of the same names: they are what was compiled.
-    for (const auto& [name, text] : *sources)
-      if (auto error = write(name, text)) return error;
-    if (auto error = write("plan.json", base::canonicalJson(plan::toJson(plan_)) + "\n")) return error;
-    if (auto error = write("CITATION.cff", citation(plan_, options_.authors))) return error;
+    for (const auto& [name, text] : sources) TRY(write(name, text));
+    TRY(write("plan.json", base::canonicalJson(plan::toJson(plan_)) + "\n"));
+    TRY(write("CITATION.cff", citation(plan_, options_.authors)));
     plan::Plan moved = plan_;
     moved.source = fs::path(options_.study.file).filename().string();
-    if (auto error = write("README.md", readMe(plan_, report::repeatCommand(moved, "mine"), left_out_))) return error;
+    TRY(write("README.md", readMe(plan_, report::repeatCommand(moved, "mine"), left_out_)));
     // The excerpt is a store, and a lease that it could not remove must not travel.
-    if (auto error = verifyNames(scratch_.path())) return error;
-    if (auto error = writeManifest()) return error;
+    TRY(verifyNames(scratch_.path()));
+    TRY(writeManifest());
     // Last check of an anonymous bundle: no hidden name may stand in any file, wherever it came from.
     if (hidden_) {
       std::set<std::string> unsought;
-      if (auto error = hidden_->search(scratch_.path(), unsought)) return error;
+      TRY(hidden_->search(scratch_.path(), unsought));
       if (!unsought.empty())
         console_.message("hidden in records only, because every bundle uses the word: {}", llvm::join(unsought, ", "));
     }
@@ -199,7 +194,7 @@ class Making {
 
  private:
   /// Writes a file of the bundle; failing to make its folder shows up as failing to write.
-  llvm::Error write(const std::string& name, const std::string& text) {
+  Error write(const std::string& name, const std::string& text) {
     const fs::path path = fs::path(scratch_.path()) / name;
     std::error_code failed;
     fs::create_directories(path.parent_path(), failed);
@@ -212,7 +207,7 @@ class Making {
     bundle::Words own;
     for (const std::string& text : {report::htmlPage({{}, {}, {}}, {}), readMe({}, "", {{}}), citation({}, {})})
       own.add(text);
-    for (int role = 0; role <= static_cast<int>(words::Role::Property); ++role)
+    for (int role = 0; role <= int(words::Role::Property); ++role)
       for (const std::string& word : words::texts(words::Role(role))) own.add(word);
     own.addKeys(plan::toJson(plan_));
     hidden_.emplace(results, plan_.root, fs::absolute(options_.results).lexically_normal().string(), std::move(own));
@@ -221,33 +216,30 @@ class Making {
   }
 
   /// Copies inputs and writes the excerpt of the store with the trials that count for the plan, then the page.
-  llvm::Error writeResults() {
-    auto store = openStore(options_.results, &console_);
-    if (!store) return store.takeError();
-    const store::Results results = store->load(plan_);
-    const store::Run* run = store->latestRun(plan_);
+  Error writeResults() {
+    auto store = TRY(openStore(options_.results, &console_));
+    const store::Results results = store.load(plan_);
+    const store::Run* run = store.latestRun(plan_);
     if (!run && results.kept_not_counted > 0)
       return failure("'{}' has no usable results of study {}. Stored but ignored: {}", options_.results, plan_.study,
                      results.not_counted_reasons.front());
     if (!run) return failure("'{1}' has no results of study {0}: run it first", plan_.study, options_.results);
     trials_ = results.trials.size();
     for (const auto& [name, digest] : readBy(*run, plan_)) {
-      auto why = copyInput(name, digest);
-      if (!why) return why.takeError();
-      if (why->empty())
+      auto why = TRY(copyInput(name, digest));
+      if (why.empty())
         ++inputs_;
       else
-        left_out_.push_back({name, digest, *why});
+        left_out_.push_back({name, digest, why});
     }
     if (options_.anonymous) hide(results);
     const std::string folder = scratch_.path() + "/results";
-    if (auto error = bundle::writeExcerpt(*store, plan_, *run, results, folder, hidden_ ? &*hidden_ : nullptr))
-      return error;
+    TRY(bundle::writeExcerpt(store, plan_, *run, results, folder, hidden_ ? &*hidden_ : nullptr));
     return writePage(folder);
   }
 
   /// Copies a file or folder that trials read. Returns "", or why the archive does not hold it; that is no error.
-  llvm::Expected<std::string> copyInput(const std::string& name, const std::string& digest) {
+  Expected<std::string> copyInput(const std::string& name, const std::string& digest) {
     const fs::path plain = fs::path(name).lexically_normal(), from = root_ / plain, to = scratch_.path() / plain;
     const std::string first = plain.empty() ? "." : plain.begin()->string();
     if (plain.is_absolute() || first == ".." || first == ".") return "is outside the study's folder";
@@ -259,43 +251,40 @@ class Making {
     uint64_t bytes = 0;
     std::vector<fs::path> found;
     std::error_code failed;
-    llvm::Error missing = files::eachFile(from.string(), [&](const std::string& file) {
+    Error missing = files::eachFile(from.string(), [&](const std::string& file) {
       bytes += fs::file_size(file, failed);
       found.emplace_back(file);
-      return bytes <= bundle::kMostOfInput ? llvm::Error::success() : failure("a folder of more");
+      return bytes <= bundle::kMostOfInput ? Error::success() : failure("a folder of more");
     });
     const bool large = bytes > bundle::kMostOfInput || bytes > bundle::kMostOfInputs - input_bytes_;
-    if (missing) llvm::consumeError(std::move(missing));
+    if (missing) consumeError(std::move(missing));
     if (large)
       return fmt::format("has {}{}, more than fits into a bundle", found.front() == from ? "" : "at least ",
                          base::formatQuantity(double(bytes), "B"));
     if (found.empty()) return "no longer exists";
     for (const fs::path& file : found) {
-      auto text = files::read(file.string());
-      if (!text) return text.takeError();
+      auto text = TRY(files::read(file.string()));
       const fs::path target = file == from ? to : to / file.lexically_relative(from);
       fs::create_directories(target.parent_path(), failed);
-      if (auto error = files::write(target.string(), (*text)->getBuffer())) return error;
+      TRY(files::write(target.string(), text->getBuffer()));
       fs::permissions(target, fs::status(file, failed).permissions() | fs::perms::owner_write, failed);
     }
     // The digest is taken of the copy: the original may change at any time. An input that is not what was measured is
     // worse than none.
-    auto copied = engine::inputs::digestPath(to.string(), [] { return llvm::Error::success(); });
-    if (!copied) return copied.takeError();
-    if (*copied != digest) return files::removeTree(to.string()), "has changed since it was measured";
+    auto copied = TRY(engine::inputs::digestPath(to.string(), [] { return Error::success(); }));
+    if (copied != digest) return files::removeTree(to.string()), "has changed since it was measured";
     input_bytes_ += bytes;
     return "";
   }
 
   /// Writes the page from the excerpt, not from the original store, so that page, journal and manifest say the same.
-  llvm::Error writePage(const std::string& folder) {
-    auto store = openStore(folder);
-    if (!store) return store.takeError();
-    const store::Results results = store->load(plan_);
+  Error writePage(const std::string& folder) {
+    auto store = TRY(openStore(folder));
+    const store::Results results = store.load(plan_);
     const describe::Conclusions judgement = simulate::judge(plan_, results);
     for (const store::Session& session : results.sessions) {
-      auto environment = llvm::expectedToOptional(base::parseJson(session.environment_json));
-      environments_.push_back(environment ? std::move(*environment) : llvm::json::Value(nullptr));
+      auto environment = expectedToOptional(base::parseJson(session.environment_json));
+      environments_.push_back(environment ? std::move(*environment) : json::Value(nullptr));
       for (const store::Worker& worker : session.workers) workers_.push_back(base::jsonText(worker.build));
     }
     verdicts_ = verdictsOf(judgement);
@@ -303,14 +292,12 @@ class Making {
   }
 
   /// Writes the manifest with the digest of every file so far.
-  llvm::Error writeManifest() {
-    auto names = bundle::filesBelow(scratch_.path());
-    if (!names) return names.takeError();
+  Error writeManifest() {
+    auto names = TRY(bundle::filesBelow(scratch_.path()));
     Object files;
-    for (const std::string& name : *names) {
-      auto digest = bundle::digestOf(scratch_.path() + "/" + name);
-      if (!digest) return digest.takeError();
-      files[name] = *digest;
+    for (const std::string& name : names) {
+      auto digest = TRY(bundle::digestOf(scratch_.path() + "/" + name));
+      files[name] = digest;
     }
     Array left_out;
     for (const LeftOut& one : left_out_) left_out.push_back(one.json());
@@ -325,7 +312,7 @@ class Making {
                           {"verdicts", std::move(verdicts_)},
                           {"inputs_left_out", std::move(left_out)},
                           {"files", std::move(files)}};
-    return write(kManifest, base::prettyJson(llvm::json::Value(Object(manifest))) + "\n");
+    return write(kManifest, base::prettyJson(json::Value(Object(manifest))) + "\n");
   }
 
   // The plan's folder changes when it is made anonymous; `root_` keeps where the inputs are.
@@ -359,55 +346,48 @@ int make(const BundleOptions& options, const Console& console) {
 
 // ---- verifying: a stranger's bundle is checked before anything in it is used
 
-llvm::Expected<llvm::json::Value> readJson(const std::string& path) {
-  auto text = files::read(path);
-  if (!text) return text.takeError();
-  return base::parseJson((*text)->getBuffer());
+Expected<json::Value> readJson(const std::string& path) {
+  auto text = TRY(files::read(path));
+  return base::parseJson(text->getBuffer());
 }
 
 /// Fails unless the files are exactly those of the manifest, byte by byte: none missing, changed or added.
-llvm::Error verifyFiles(const std::string& folder, const Object& manifest) {
+Error verifyFiles(const std::string& folder, const Object& manifest) {
   const Object* files = manifest.getObject("files");
   if (!files) return failure("its manifest lists no files");
-  auto names = bundle::filesBelow(folder);
-  if (!names) return names.takeError();
+  auto names = TRY(bundle::filesBelow(folder));
   // The manifest cannot hold its own digest.
-  names->erase(kManifest);
+  names.erase(kManifest);
   for (const auto& [name, digest] : *files) {
-    if (!names->erase(name.str())) return failure("file '{}' is missing", name.str());
-    auto found = bundle::digestOf(folder + "/" + name.str());
-    if (!found) return found.takeError();
-    if (digest.getAsString().value_or("") != *found) return failure("file '{}' differs from the manifest", name.str());
+    if (!names.erase(name.str())) return failure("file '{}' is missing", name.str());
+    auto found = TRY(bundle::digestOf(folder + "/" + name.str()));
+    if (digest.getAsString().value_or("") != found) return failure("file '{}' differs from the manifest", name.str());
   }
-  if (names->empty()) return llvm::Error::success();
-  return failure("file '{}' is not in the manifest", *names->begin());
+  if (names.empty()) return Error::success();
+  return failure("file '{}' is not in the manifest", *names.begin());
 }
 
 /// Judges the journal again and returns a summary; the error says that it is damaged or that the verdicts differ from
 /// the bundle's.
-llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Object& manifest) {
-  auto json = readJson(folder + "/plan.json");
-  if (!json) return json.takeError();
-  auto plan = plan::planFromJson(*json);
-  if (!plan) return plan.takeError();
-  auto journal = store::verify(folder + "/results");
-  if (!journal) return journal.takeError();
-  if (!journal->damage.empty()) return failure("{}", journal->damage.front());
-  auto store = openStore(folder + "/results");
-  if (!store) return store.takeError();
-  const store::Results results = store->load(*plan);
-  const judge::Judgement judgement = judge::judge(*plan, results);
+Expected<std::string> verifyVerdicts(const std::string& folder, const Object& manifest) {
+  auto json = TRY(readJson(folder + "/plan.json"));
+  auto plan = TRY(plan::planFromJson(json));
+  auto journal = TRY(store::verify(folder + "/results"));
+  if (!journal.damage.empty()) return failure("{}", journal.damage.front());
+  auto store = TRY(openStore(folder + "/results"));
+  const store::Results results = store.load(plan);
+  const judge::Judgement judgement = judge::judge(plan, results);
   const Array verdicts = verdictsOf(judgement);
   const Array* said = manifest.getArray("verdicts");
   // A verdict may differ since someone changed the journal or the manifest, or since this version judges otherwise.
   if (!said || *said != verdicts)
     return failure("its verdicts differ from those that this expc computes from its journal");
-  std::string text = fmt::format("{}: verified; {} trials, {} criteria with the same verdicts", plan->study,
+  std::string text = fmt::format("{}: verified; {} trials, {} criteria with the same verdicts", plan.study,
                                  results.trials.size(), judgement.criteria.size());
   for (const judge::CriterionResult& criterion : judgement.criteria)
     text += fmt::format("\n  {}: {}", criterion.name, judge::toString(criterion.verdict));
   if (const Array* left_out = manifest.getArray("inputs_left_out"))
-    for (const llvm::json::Value& one : *left_out)
+    for (const json::Value& one : *left_out)
       if (const Object* input = one.getAsObject())
         text += fmt::format("\nnot included: {} {}; put it into the folder before you run the study",
                             input->getString("name").value_or("").str(), input->getString("why").value_or("").str());
@@ -415,14 +395,13 @@ llvm::Expected<std::string> verifyVerdicts(const std::string& folder, const Obje
 }
 
 /// Verifies an unpacked bundle. Names come first, then digests, and only then is anything parsed that a stranger wrote.
-llvm::Expected<std::string> verify(const std::string& folder) {
-  if (auto error = verifyNames(folder)) return error;
-  auto manifest = readJson(folder + "/" + kManifest);
-  if (!manifest) return manifest.takeError();
-  const Object* object = manifest->getAsObject();
+Expected<std::string> verify(const std::string& folder) {
+  TRY(verifyNames(folder));
+  auto manifest = TRY(readJson(folder + "/" + kManifest));
+  const Object* object = manifest.getAsObject();
   if (!object || object->getString("schema").value_or("") != "expc.bundle/1")
     return failure("its manifest does not have the schema expc.bundle/1");
-  if (auto error = verifyFiles(folder, *object)) return error;
+  TRY(verifyFiles(folder, *object));
   return verifyVerdicts(folder, *object);
 }
 
@@ -442,10 +421,10 @@ int look(const BundleOptions& options, const Console& console) {
     return console.error("cannot make a folder in {}: name another with --to DIR", beside.string());
   const std::string folder = scratch.path() + "/bundle";
   fs::create_directory(folder, failed);
-  llvm::Error unreadable = bundle::unpack(options.study.file, folder);
-  auto verdicts = unreadable ? llvm::Expected<std::string>(std::move(unreadable)) : verify(folder);
+  Error unreadable = bundle::unpack(options.study.file, folder);
+  auto verdicts = unreadable ? Expected<std::string>(std::move(unreadable)) : verify(folder);
   if (!verdicts)
-    return console.error("verification failed: {}: {}", options.study.file, llvm::toString(verdicts.takeError()));
+    return console.error("verification failed: {}: {}", options.study.file, toString(verdicts.takeError()));
   if (options.to.empty()) return console.finish(*verdicts + "\n");
   fs::create_directories(above, failed);
   if (!failed) fs::rename(folder, target, failed);

@@ -19,14 +19,13 @@
 #include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 
 namespace expc::cli {
 
 namespace {
-
-using base::failure;
 
 /// A fix may uncover the next mistake, since names are looked up only in a file that parses. More rounds than this
 /// would mean that fixes undo each other.
@@ -40,9 +39,9 @@ using Texts = std::map<std::string, Text>;  // by path
 
 /// Returns a file system that shows the changed texts, and adds each file that is read to `texts`.
 load::FileSystem overlaid(Texts& texts) {
-  return {[&texts](const std::string& path) -> llvm::Expected<std::string> {
+  return {[&texts](const std::string& path) -> Expected<std::string> {
     if (const auto* at = base::entryOf(texts, path)) return at->now;
-    llvm::Expected<std::string> text = load::FileSystem::real().read(path);
+    Expected<std::string> text = load::FileSystem::real().read(path);
     if (text) texts[path] = {*text, *text};
     return text;
   }};
@@ -50,12 +49,11 @@ load::FileSystem overlaid(Texts& texts) {
 
 /// Writes all changed files. Writes nothing if one of them cannot be written, or is no longer what was read: an editor
 /// may have saved meanwhile.
-llvm::Error write(const Texts& changes) {
+Error write(const Texts& changes) {
   std::map<std::string, std::string> texts;
   for (const auto& [path, text] : changes) {
-    llvm::Expected<std::string> now = load::FileSystem::real().read(path);
-    if (!now) return now.takeError();
-    if (*now != text.before)
+    std::string now = TRY(load::FileSystem::real().read(path));
+    if (now != text.before)
       return failure("{} changed in the meantime, so nothing was written; run the command again", path);
     texts[path] = text.now;
   }
@@ -114,7 +112,7 @@ bool fix(const StudyOptions& options, bool diff, const Console& console, std::un
     for (const auto& [path, change] : texts) text += format::unifiedDiff(path, change.before, change.now);
     return text.empty() || console.printRaw(text);
   }
-  if (llvm::Error error = write(texts)) {
+  if (Error error = write(texts)) {
     console.error(std::move(error));
     return false;
   }
@@ -126,13 +124,13 @@ bool fix(const StudyOptions& options, bool diff, const Console& console, std::un
 }
 
 /// Returns the diagnostics as JSON, SARIF 2.1.0 or "expc.diagnostics/1".
-llvm::json::Value document(const Compilation& compilation, Format format) {
+json::Value document(const Compilation& compilation, Format format) {
   if (format == Format::Sarif)
     return editor::sarifLog(compilation.sources, compilation.diagnostics.diagnostics, kVersion);
-  llvm::json::Array diagnostics;
+  json::Array diagnostics;
   for (const diag::Diagnostic& diagnostic : compilation.diagnostics.diagnostics)
     diagnostics.push_back(diag::renderJson(compilation.sources, diagnostic));
-  return llvm::json::Object{{"schema", "expc.diagnostics/1"}, {"diagnostics", std::move(diagnostics)}};
+  return json::Object{{"schema", "expc.diagnostics/1"}, {"diagnostics", std::move(diagnostics)}};
 }
 
 }  // namespace

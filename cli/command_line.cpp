@@ -89,7 +89,7 @@ CLI::Option* asSize(CLI::Option* option) {
 CLI::Option* asSeconds(CLI::Option* option) {
   const auto seconds = [](std::string& text) {
     for (const auto& [unit, size] : {std::pair("ms", 0.001), {"min", 60.0}, {"h", 3600.0}, {"s", 1.0}}) {
-      llvm::StringRef number = text;
+      StringRef number = text;
       double value;
       if (!number.consume_back(unit) || number.rtrim().getAsDouble(value) || !(value >= 0)) continue;
       text = fmt::format("{}", value * size);
@@ -97,7 +97,7 @@ CLI::Option* asSeconds(CLI::Option* option) {
     }
     // CLI11 would name its whole range of numbers.
     double value;
-    return llvm::StringRef(text).getAsDouble(value) || !(value >= 0)
+    return StringRef(text).getAsDouble(value) || !(value >= 0)
                ? fmt::format("'{}' is not a time: write it as 30s (units: ms, s, min, h)", text)
                : std::string();
   };
@@ -398,7 +398,7 @@ void addCompare(const Commands& to) {
       addOption(command, "--margin", "PERCENT", options.margin, "Allowed worsening of a metric in per cent (default 0)")
           ->transform(CLI::Validator(
               [](std::string& text) {
-                text = llvm::StringRef(text).rtrim("% ").str();
+                text = StringRef(text).rtrim("% ").str();
                 return std::string();
               },
               ""))
@@ -554,7 +554,7 @@ std::string unknownOption(const CLI::App& app, const std::vector<std::string>& w
 
 /// Returns what `bench` has in place of an option of hyperfine; "" if the command line has none.
 std::string hyperfinesOption(const std::vector<std::string>& words) {
-  if (!llvm::is_contained(words, "bench")) return "";
+  if (!is_contained(words, "bench")) return "";
   static constexpr std::pair<llvm::StringLiteral, std::string_view> kOptions[] = {
       {"-i --ignore-failure", "an `exit` in the study that bench writes"},
       {"-N -S --shell", "nothing: a shell is started only for commands that need one"},
@@ -566,7 +566,7 @@ std::string hyperfinesOption(const std::vector<std::string>& words) {
       {"--export-markdown", "expc export bench.exp --format markdown"}};
   for (const std::string& word : words)
     for (const auto& [theirs, ours] : kOptions)
-      for (const llvm::StringRef one : llvm::split(theirs, ' '))
+      for (const StringRef one : llvm::split(theirs, ' '))
         if (one == word.substr(0, word.find('='))) return fmt::format("bench has no {}; in its place: {}", one, ours);
   return "";
 }
@@ -584,7 +584,7 @@ std::string withoutDashes(const std::vector<std::string>& words) {
 std::string mistakeIn(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words,
                       const std::vector<std::string>& behind) {
   if (error.get_exit_code() == 0) return "";  // it asks for help or the version
-  const bool extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  const bool extra = error.get_exit_code() == int(CLI::ExitCodes::ExtrasError);
   for (const std::string& why : {unknownCommand(app, words), hyperfinesOption(words),
                                  behind.empty() ? withoutDashes(words) : "", extra ? unknownOption(app, words) : ""})
     if (!why.empty()) return why;

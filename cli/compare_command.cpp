@@ -19,6 +19,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/describe/course.h"
 #include "runtime/describe/description.h"
 #include "runtime/export/sides.h"
@@ -27,8 +28,6 @@
 
 namespace expc::cli {
 namespace {
-
-using base::failure;
 
 /// A side of the comparison: a results folder or a part of it, open for reading.
 struct Side {
@@ -39,15 +38,15 @@ struct Side {
 };
 
 /// Reads a day such as 2026-11-23 as midnight in UTC, in seconds since 1970; nothing if it is none.
-std::optional<double> dayOf(llvm::StringRef text) {
+std::optional<double> dayOf(StringRef text) {
   std::tm parts{};
   const std::string day = text.str();
   const char* end = strptime(day.c_str(), "%Y-%m-%d", &parts);
-  return end && *end == '\0' ? std::optional<double>(static_cast<double>(timegm(&parts))) : std::nullopt;
+  return end && *end == '\0' ? std::optional<double>(double(timegm(&parts))) : std::nullopt;
 }
 
 /// Restricts a part by NAME=VALUE. Returns the mistake, or "".
-std::string set(store::Part& part, llvm::StringRef name, llvm::StringRef value) {
+std::string set(store::Part& part, StringRef name, StringRef value) {
   if (value.empty()) return fmt::format("'{}' has no value", name.str());
   if (name == "host") {
     part.host = value.str();
@@ -68,14 +67,14 @@ std::string set(store::Part& part, llvm::StringRef name, llvm::StringRef value) 
 }
 
 /// Reads DIR or DIR,NAME=VALUE,… as a folder and which part of it.
-llvm::Expected<std::pair<std::string, store::Part>> readSide(llvm::StringRef side) {
+Expected<std::pair<std::string, store::Part>> readSide(StringRef side) {
   // The name of a folder may hold commas, too: take the longest beginning that is a folder.
-  llvm::StringRef folder = side;
+  StringRef folder = side;
   while (!llvm::sys::fs::is_directory(folder) && folder.contains(',')) folder = folder.rsplit(',').first;
-  llvm::SmallVector<llvm::StringRef> words;
+  llvm::SmallVector<StringRef> words;
   side.drop_front(folder.size()).split(words, ',');
   store::Part part;
-  for (const llvm::StringRef word : llvm::ArrayRef(words).drop_front())
+  for (const StringRef word : ArrayRef(words).drop_front())
     if (const std::string wrong = set(part, word.split('=').first, word.split('=').second); !wrong.empty())
       return failure("{}: {}. Use DIR or DIR,NAME=VALUE,… with host, run, build, program, since or before", side.str(),
                      wrong);
@@ -87,12 +86,12 @@ using Known = std::map<std::tuple<double, plan::TrialKind, plan::Place>, const s
 
 /// Adds a side's trials. Fails if an earlier side has one of them: then one side is a copy, a bundle or a merged store
 /// of the other, and `then` says why that is an error.
-llvm::Error add(Known& known, const std::string& side, const std::vector<store::Trial>& trials, const char* then) {
+Error add(Known& known, const std::string& side, const std::vector<store::Trial>& trials, const char* then) {
   for (const store::Trial& trial : trials) {
     const auto* first = known.try_emplace({trial.started, trial.key->kind, trial.place()}, &side).first->second;
     if (first != &side) return failure("{} and {} contain the same trials: {}", *first, side, then);
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Judges a side's results of a study by the plan that its machine ran, or, after saying so, by `plan`. Returns
@@ -127,8 +126,8 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
 }
 
 /// Compares one study over all sides. Returns nothing, after saying why, if a side has no results of it.
-llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& plan, std::vector<Side>& sides,
-                                                              const CompareOptions& options, const Console& console) {
+Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& plan, std::vector<Side>& sides,
+                                                        const CompareOptions& options, const Console& console) {
   if (!options.metric.empty() && !plan.findMetric(options.metric))
     return failure("study {} does not measure '{}'", plan.study, options.metric);
   Known known;
@@ -137,7 +136,7 @@ llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& 
     std::vector<std::string> names;
     for (Side& side : sides) {
       histories.push_back(store::history(side.store, plan, side.part));
-      if (auto error = add(known, side.name, histories.back().trials, "each counts once")) return error;
+      TRY(add(known, side.name, histories.back().trials, "each counts once"));
       names.push_back(side.name);
     }
     return exports::bySession(plan, names, describe::courses(plan, histories, options.metric), options.all);
@@ -148,7 +147,7 @@ llvm::Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& 
     if (!results) return std::nullopt;
     found.push_back(std::move(*results));
     const char* then = options.claims ? "a copy is not a replication" : "nothing can have changed between copies";
-    if (auto error = add(known, side.name, found.back().results.trials, then)) return error;
+    TRY(add(known, side.name, found.back().results.trials, then));
   }
   return options.claims ? exports::conclusions(plan, found) : exports::moves(plan, found, options.margin / 100);
 }
@@ -173,7 +172,7 @@ int compare(const CompareOptions& options, const Console& console) {
   MeasuredOptions last = options;
   for (const std::string& name : options.sides) {
     auto side = readSide(name);
-    if (!side) return console.usage(llvm::toString(side.takeError()));
+    if (!side) return console.usage(toString(side.takeError()));
     last.results = side->first;
     auto store = openStore(side->first, &console);
     if (!store) return console.error(store);

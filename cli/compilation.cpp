@@ -28,19 +28,17 @@ namespace expc::cli {
 
 namespace {
 
-using base::failure;
-
 /// Whether a text is a plan: a plan is a JSON object, and a study never begins with a brace.
-bool looksLikePlan(llvm::StringRef text) { return text.ltrim().starts_with("{"); }
+bool looksLikePlan(StringRef text) { return text.ltrim().starts_with("{"); }
 
 /// Reads a plan; the error names the file and how to write a plan.
-llvm::Expected<plan::Plan> readPlan(const std::string& path, llvm::StringRef text) {
-  llvm::Expected<llvm::json::Value> json = base::parseJson(text);
+Expected<plan::Plan> readPlan(const std::string& path, StringRef text) {
+  Expected<json::Value> json = base::parseJson(text);
   if (!json)
     return failure("{} is not a plan: {}; write one with `expc plan STUDY.exp --format json`", path,
-                   llvm::toString(json.takeError()));
-  llvm::Expected<plan::Plan> plan = plan::planFromJson(*json);
-  if (!plan) return failure("{}: {}", path, llvm::toString(plan.takeError()));
+                   toString(json.takeError()));
+  Expected<plan::Plan> plan = plan::planFromJson(*json);
+  if (!plan) return failure("{}: {}", path, toString(plan.takeError()));
   return plan;
 }
 
@@ -113,16 +111,16 @@ void compile(const std::string& name, std::string text, const load::FileSystem& 
 
 void open(const StudyOptions& options, const load::FileSystem& files, const Console& console,
           Compilation& compilation) {
-  llvm::Expected<std::string> text = files.read(options.file);
+  Expected<std::string> text = files.read(options.file);
   // A script is the likeliest slip: errors about its syntax would not help.
   static constexpr llvm::StringLiteral kScripts[] = {".py", ".sh", ".js", ".ipynb", ".toml", ".yaml", ".yml"};
-  if (text && std::ranges::any_of(kScripts, [&](llvm::StringRef end) { return options.file.ends_with(end); })) {
+  if (text && std::ranges::any_of(kScripts, [&](StringRef end) { return options.file.ends_with(end); })) {
     console.error("{} is not a study; `expc new` writes one that runs it, and `expc bench` times it", options.file);
     compilation.failed = true;
     return;
   }
   if (text) return compile(options.file, std::move(*text), files, compilation, options.overrides);
-  std::string why = llvm::toString(text.takeError());
+  std::string why = toString(text.takeError());
   if (std::vector<std::string> studies = studiesIn(options.file); !studies.empty())
     why += "; name a study in it: " + report::fewOf(std::move(studies), 3);
   console.error("cannot read {}: {}", options.file, why);
@@ -175,7 +173,7 @@ bool showDiagnostics(Compilation& compilation, const Console& console) {
   return !compilation.failed;
 }
 
-llvm::Error replaceFiles(const std::map<std::string, std::string>& texts) {
+Error replaceFiles(const std::map<std::string, std::string>& texts) {
   // All targets are checked before the first is written, so that no file changes if one cannot. A link is followed
   // here: writing replaces the file that it leads to, not the link.
   std::map<std::string, llvm::SmallString<256>> targets;
@@ -188,7 +186,7 @@ llvm::Error replaceFiles(const std::map<std::string, std::string>& texts) {
   for (const auto& [name, text] : texts)
     if (const std::error_code code = llvm::errorToErrorCode(files::write(targets[name].str().str(), text)))
       return llvm::createStringError(code, fmt::format("cannot write {}: {}", name, code.message()));
-  return llvm::Error::success();
+  return Error::success();
 }
 
 LoadedPlans plansFor(const check::System& system, const StudyOptions& options, const std::optional<std::string>& where,
@@ -212,8 +210,7 @@ bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console) {
   for (const ChosenPlan& one : plans) {
     auto unreadable = plan::validate(one.plan);
     if (!unreadable) continue;
-    console.error("study {} makes a plan that expc cannot read: {}", one.plan.study,
-                  llvm::toString(std::move(unreadable)));
+    console.error("study {} makes a plan that expc cannot read: {}", one.plan.study, toString(std::move(unreadable)));
     return false;
   }
   return true;
@@ -238,7 +235,7 @@ LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console,
       if (opened)
         found.emplace(std::move(*opened));
       else
-        missing = llvm::toString(opened.takeError());
+        missing = toString(opened.takeError());
     }
     return found ? &*found : nullptr;
   };
@@ -256,7 +253,7 @@ LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console,
 LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
                       const std::optional<std::string>& where, const Console& console) {
   // A file that cannot be read goes the way of a study, which shows the reason.
-  const auto buffer = llvm::expectedToOptional(files::read(options.file));
+  const auto buffer = expectedToOptional(files::read(options.file));
   if (!buffer || !looksLikePlan((*buffer)->getBuffer())) {
     Compilation compilation;
     if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, compilation.code()};
@@ -271,7 +268,7 @@ LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine
             console.usage("{} is a plan, which already contains --study, --preset and -D: repeat `expc plan` with them",
                           options.file)};
   if (where) return {std::nullopt, console.usage("{} is a plan, but --where needs the study itself", options.file)};
-  llvm::Expected<plan::Plan> plan = readPlan(options.file, (*buffer)->getBuffer());
+  Expected<plan::Plan> plan = readPlan(options.file, (*buffer)->getBuffer());
   if (!plan) return {std::nullopt, console.error(plan)};
   return {std::vector<ChosenPlan>{{std::move(*plan), std::nullopt}}, kSuccess};
 }

@@ -5,8 +5,6 @@
 // nothing, false or a code, so a caller only passes the exit code on; functions that return an Error leave the printing
 // to the caller. Sources: compilation.cpp, lookups.cpp, systems.cpp, verdicts.cpp, diagnose_command.cpp.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -20,6 +18,7 @@
 #include "compiler/diag/diagnostic.h"
 #include "compiler/diag/source.h"
 #include "compiler/lower/lower.h"
+#include "runtime/base/llvm.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"
 #include "runtime/machine/machine.h"
@@ -88,14 +87,14 @@ bool showDiagnostics(Compilation& compilation, const Console& console);
 /// Replaces the texts of existing files, by name: each whole or not at all, and none if any of them may not be written.
 /// The mode of a file stays, and a link still points at its file. A read-only file is refused, even if its folder would
 /// allow replacing it. Errors begin with "cannot write" and the file's name.
-llvm::Error replaceFiles(const std::map<std::string, std::string>& texts);
+Error replaceFiles(const std::map<std::string, std::string>& texts);
 
 /// A plan, and the ids of the points that `--where` chooses; absent without that option.
 struct ChosenPlan {
   plan::Plan plan;
   std::optional<std::set<std::string>> chosen;
   /// The values that the study expects; empty for a plan from a file.
-  std::vector<check::Expected> expected = {};
+  std::vector<check::Expectation> expected = {};
 };
 
 /// Plans, or the exit code of a command that ends because there are none; the reason was shown.
@@ -127,35 +126,35 @@ LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console,
 // ---- the machine that a plan is for (systems.cpp)
 
 /// Sets the devices and the worker programs in `resources`. Workers that are not named are those beside this program.
-llvm::Error addResources(const MachineOptions& options, engine::Resources& resources);
+Error addResources(const MachineOptions& options, engine::Resources& resources);
 
 /// Returns the machine called `name`: "local" (this machine under `options`, or the one that `options.measured` says),
 /// a system that the study's file declares or imports ("box", "systems.proxima"), or one of std.systems without its
 /// module ("proxima"). The error lists all names.
-llvm::Expected<check::System> findSystem(const check::Program& program, const std::string& name,
-                                         const MachineOptions& options);
+Expected<check::System> findSystem(const check::Program& program, const std::string& name,
+                                   const MachineOptions& options);
 /// Returns this machine as rules with `system` and estimates see it; its slots (`--devices`) count as `gpus`, and
 /// without a GPU no property of one is known. On the login node of an allocation only the number of its nodes is known.
-llvm::Expected<check::System> localSystem(const MachineOptions& options);
+Expected<check::System> localSystem(const MachineOptions& options);
 
 /// Returns the names of the machines in std.systems, without their module.
 std::vector<std::string> builtInSystems();
 
 /// Returns the allocation of Slurm that trials run in; nothing outside of one, or if `--agents-by` says how agents
 /// start.
-llvm::Expected<std::optional<cluster::Allocation>> allocationOf(const MachineOptions& options);
+Expected<std::optional<cluster::Allocation>> allocationOf(const MachineOptions& options);
 
 /// Returns the number of nodes that trials run on: `--nodes`, else all of the allocation, else 1.
 unsigned nodesOf(const MachineOptions& options, const std::optional<cluster::Allocation>& allocation);
 
 /// Returns the null cards that `--null-gpus` asks for, if any. The error says how the option is written, or what is
 /// missing.
-llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options);
+Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options);
 
 // ---- what is stored for a plan (verdicts.cpp, diagnose_command.cpp)
 
 /// Opens the results in a folder for reading. Messages about damage go to `console`, if given.
-llvm::Expected<store::Store> openStore(const std::string& folder, const Console* console = nullptr);
+Expected<store::Store> openStore(const std::string& folder, const Console* console = nullptr);
 
 /// Judges the results of `plan`, prints the judgement and writes the report page. Returns the exit code of the
 /// verdicts, or kError after saying what failed.
@@ -172,7 +171,7 @@ std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::s
 
 /// Returns the results of `plan` from the newest worker that ran it; empty results if the folder holds none. The error
 /// says why it cannot be read.
-llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards);
+Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards);
 
 /// Simulates the plan's design on the basis of the results in `results`, and prints what it can be expected to find.
 /// Returns kSuccess, or kError after saying what failed.

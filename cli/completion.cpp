@@ -73,7 +73,7 @@ StudyWords studyWords(const std::string& path, const std::string& study) {
   Compilation compilation;
   const load::FileSystem files = load::FileSystem::real();
   // A file that cannot be read gives no names. The command itself will say why.
-  auto text = llvm::expectedToOptional(files.read(path));
+  auto text = expectedToOptional(files.read(path));
   if (text) compile(path, std::move(*text), files, compilation);
   if (!compilation.program) return words;
   const check::Program& program = *compilation.program;
@@ -113,8 +113,8 @@ std::vector<std::string> choices(CLI::Option& option) {
     return {};  // it has none
   }
   if (!text.starts_with('{')) return {};
-  llvm::SmallVector<llvm::StringRef> words;
-  llvm::StringRef(text).trim("{}").split(words, ',');
+  llvm::SmallVector<StringRef> words;
+  StringRef(text).trim("{}").split(words, ',');
   return {words.begin(), words.end()};
 }
 

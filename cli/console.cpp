@@ -4,7 +4,6 @@
 
 #include "cli/console.h"
 
-#include <llvm/ADT/StringRef.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include <utility>
 
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 
@@ -42,13 +42,13 @@ std::string shown(std::string_view text, bool coloured) {
   std::string out;
   // The text is taken apart at each ESC [. A sequence of digits and semicolons that ends in m is a colour and is
   // copied; of any other only the escape character is shown.
-  for (llvm::StringRef rest = text; !rest.empty();) {
+  for (StringRef rest = text; !rest.empty();) {
     const size_t escape = rest.find("\x1b[");
     out += base::printableLines(rest.take_front(escape));
     rest = rest.drop_front(std::min(escape, rest.size()));
     const size_t end = std::min(rest.find_first_not_of("0123456789;", 2), rest.size());
     const bool colour = rest.drop_front(end).starts_with("m");
-    const llvm::StringRef sequence = rest.take_front(colour ? end + 1 : 1);
+    const StringRef sequence = rest.take_front(colour ? end + 1 : 1);
     out += colour ? sequence.str() : base::printable(sequence);
     rest = rest.drop_front(sequence.size());
   }
@@ -116,7 +116,7 @@ const char* wordOf(Format format) {
                                            "customSmallerIsBetter",
                                            "customBiggerIsBetter",
                                            "openmetrics"};
-  return kWords[static_cast<size_t>(format)];
+  return kWords[size_t(format)];
 }
 
 bool Console::print(std::string_view text) const { return put(shown(text, colourOut()), gone_, *this); }
@@ -133,7 +133,7 @@ void Console::rendered(const std::string& text) const {
   base::tell(stderr, shown(text, colourErr()) + (text.ends_with('\n') ? "" : "\n"));
 }
 
-int Console::error(llvm::Error error) const { return this->error(llvm::toString(std::move(error))); }
+int Console::error(Error error) const { return this->error(toString(std::move(error))); }
 
 int Console::error(std::string_view text) const {
   constexpr unsigned kLongest = 4000;  // of names in a stranger's file, and with the way out at

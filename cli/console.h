@@ -4,14 +4,13 @@
 // error. Texts may hold names and file contents of strangers, so control characters are made visible before they reach
 // a terminal; that is the invariant of this file. The exit codes of the process are listed here too.
 
-#include <llvm/Support/Error.h>
-
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::cli {
 
@@ -75,10 +74,10 @@ class Console {
   void rendered(const std::string& text) const;
   /// Writes "expc: error: …" to standard error and consumes the error. Returns kError, the code of a command that ends
   /// this way.
-  int error(llvm::Error error) const;
+  int error(Error error) const;
   int error(std::string_view text) const;
   template <typename T>
-  int error(llvm::Expected<T>& failed) const {
+  int error(Expected<T>& failed) const {
     return error(failed.takeError());
   }
   /// Writes an error in the command line itself. Returns kUsage.

@@ -3,7 +3,6 @@
 // has a file of its own (prepare_command.cpp).
 
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
 #include "runtime/base/printable.h"
 #include "runtime/data/dataset/inspect.h"
@@ -26,7 +26,7 @@
 
 namespace expc::cli {
 
-using llvm::json::Object;
+using json::Object;
 
 namespace {
 
@@ -57,7 +57,7 @@ using data::Source;
 
 /// Reads "300px" or "300"; nothing if it is no number or outside of the range.
 std::optional<int64_t> pixels(const std::string& text, int64_t low, int64_t high) {
-  llvm::StringRef number = llvm::StringRef(text).trim();
+  StringRef number = StringRef(text).trim();
   number.consume_back("px");
   int64_t value = 0;
   if (!llvm::to_integer(number.rtrim(), value, 10) || value < low || value > high) return std::nullopt;
@@ -70,7 +70,7 @@ std::string sizeOf(const data::Shape& shape) { return fmt::format("{} x {}", sha
 /// Returns a size in binary units, "1.5 GiB".
 std::string bytesText(uint64_t bytes) {
   const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
+  double value = double(bytes);
   size_t unit = 0;
   for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
@@ -105,7 +105,7 @@ Object shapeJson(const data::Shape& shape) {
 
 /// Returns the same as a document "expc.data/1". Names of classes come from folders and may not be UTF-8.
 Object infoJson(const std::string& path, const dataset::Info& info, const std::string& digest) {
-  llvm::json::Array classes;
+  json::Array classes;
   for (const auto& entry : info.classes)
     classes.push_back(Object{{"name", base::jsonText(entry.name)}, {"train", entry.train}, {"test", entry.test}});
   Object out{{"schema", "expc.data/1"},
@@ -123,7 +123,7 @@ Object infoJson(const std::string& path, const dataset::Info& info, const std::s
   return out;
 }
 
-std::string objectText(Object object) { return base::prettyJson(llvm::json::Value(std::move(object))) + "\n"; }
+std::string objectText(Object object) { return base::prettyJson(json::Value(std::move(object))) + "\n"; }
 
 /// Returns why no packed file may be written to the target, or nothing. Even `--force` only replaces a file that begins
 /// with the mark of packed files: a slip of the fingers must not cost somebody's data.
@@ -135,7 +135,7 @@ std::optional<std::string> taken(const PackOptions& options) {
     return fmt::format("{} exists and is not a file; choose another name", options.to);
   if (!options.force) return fmt::format("{} exists; choose another name, or replace it with --force", options.to);
   auto there = files::map(options.to);
-  if (!there) return llvm::toString(there.takeError());
+  if (!there) return toString(there.takeError());
   if ((*there)->getBuffer().starts_with({data::kPackedMagic, sizeof data::kPackedMagic})) return std::nullopt;
   return fmt::format("{} exists and was not made by `expc data pack`; choose another name, or delete it yourself",
                      options.to);
@@ -156,7 +156,7 @@ int makeData(const MakeOptions& options, const Console& console) {
                   "  in a study: data = folder(\"{}\")\n"
                   "  expc data pack {} --to {}.pack\n",
                   shapes.count, shapes.tests(), shapes.size, shapes.size, shapes.classes, options.to, options.to,
-                  options.to, llvm::StringRef(options.to).rtrim('/').str()));
+                  options.to, StringRef(options.to).rtrim('/').str()));
 }
 
 /// `expc data pack`. The target is checked before any image is decoded, which may take minutes.
@@ -212,7 +212,7 @@ int verifyData(const DataOptions& options, const Console& console) {
   // Damaged images are a result, not an error of this command, so they go to standard output.
   const int code = verified->damaged.empty() ? kSuccess : kError;
   if (options.format == Format::Json) {
-    llvm::json::Array damaged;
+    json::Array damaged;
     for (const std::string& why : verified->damaged) damaged.push_back(base::jsonText(why));
     return console.finish(objectText(Object{{"schema", "expc.data.verify/1"},
                                             {"path", base::jsonText(options.path)},

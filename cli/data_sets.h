@@ -3,14 +3,13 @@
 // Helpers that the subcommands of `expc data` share: progress on a terminal with an interrupt that stops the work, and
 // descriptions of image sets.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <string>
 #include <utility>
 
 #include "cli/console.h"
 #include "cli/progress_line.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/dataset/inspect.h"
 #include "runtime/engine/launch/interrupts.h"
@@ -27,10 +26,10 @@ class Work {
     return [this](int64_t done, int64_t total) { return step(done, total); };
   }
   /// Notes progress; the error "interrupted" makes the caller stop and clean up.
-  llvm::Error step(int64_t done, int64_t total) {
+  Error step(int64_t done, int64_t total) {
     if (interrupts_.requested()) return llvm::createStringError(llvm::inconvertibleErrorCode(), "interrupted");
     line_.draw(done, total);
-    return llvm::Error::success();
+    return Error::success();
   }
   /// Clears the line, shows the error and returns the exit code: kInterrupted after an interrupt, whatever the error
   /// says.

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <set>
@@ -18,6 +17,7 @@
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/printable.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/report/document.h"
@@ -35,18 +35,17 @@ struct Quantity {
 };
 
 /// Reads "1.3x", "12ms", "97%" or "3"; nothing if the text is no number or the unit is unknown.
-std::optional<Quantity> quantity(llvm::StringRef text) {
+std::optional<Quantity> quantity(StringRef text) {
   // The number is the longest beginning of signs, digits, points and exponents. No unit begins with e, so "2e3" is a
   // number and never a unit.
-  const size_t digits =
-      text.find_if([](char c) { return !(llvm::isDigit(c) || llvm::StringRef("+-.eE").contains(c)); });
-  const llvm::StringRef number = text.take_front(digits), unit = text.substr(number.size());
+  const size_t digits = text.find_if([](char c) { return !(llvm::isDigit(c) || StringRef("+-.eE").contains(c)); });
+  const StringRef number = text.take_front(digits), unit = text.substr(number.size());
   Quantity quantity;
   if (number.getAsDouble(quantity.value)) return std::nullopt;
   if (unit.empty()) return quantity;
   quantity.unit = words::findUnit({unit.data(), unit.size()});
   if (!quantity.unit) return std::nullopt;
-  quantity.value *= static_cast<double>(quantity.unit->above) / static_cast<double>(quantity.unit->below);
+  quantity.value *= double(quantity.unit->above) / double(quantity.unit->below);
   return quantity;
 }
 
@@ -58,7 +57,7 @@ using Quantities = std::map<std::string, Quantity>;
 /// Fills `to` from texts "NAME=VALUE"; with `nameless` also from "VALUE", for the name "". Returns the mistake, or "".
 std::string readPairs(const std::vector<std::string>& texts, const char* option, bool nameless, Quantities& to) {
   for (const std::string& text : texts) {
-    auto [name, value] = llvm::StringRef(text).split('=');
+    auto [name, value] = StringRef(text).split('=');
     if (value.empty() && nameless) std::swap(name, value);
     const std::optional<Quantity> number = quantity(value);
     // The message shows an example of the option that was mistyped.
@@ -87,7 +86,7 @@ std::string readNoise(const plan::Plan& plan, const Quantities& noise, simulate:
 /// units. Returns the mistake, or "".
 std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::map<std::string, double>& effects) {
   for (const auto& [name, quantity] : stated) {
-    const plan::Criterion* criterion = base::named(plan.criteria, llvm::StringRef(name).split('.').first.str());
+    const plan::Criterion* criterion = base::named(plan.criteria, StringRef(name).split('.').first.str());
     if (!criterion) return fmt::format("--effect {}: study {} has no criterion of that name", name, plan.study);
     const auto cell = std::ranges::find(criterion->cells, name, [&](const plan::Cell& one) {
       return plan::isInfeasible(*criterion, one) ? "" : simulate::effectName(*criterion, one);
@@ -114,12 +113,12 @@ std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::m
 /// Adds what the study expects, where the command line states nothing.
 void assume(const ChosenPlan& one, simulate::Assumptions& assumptions, std::map<std::string, double>& effects) {
   const bool noise = assumptions.noise.empty();
-  for (const check::Expected& expected : one.expected) {
+  for (const check::Expectation& expected : one.expected) {
     for (const plan::Criterion& criterion : one.plan.criteria)
       for (const plan::Cell& cell : criterion.cells)
         if (const std::string name = simulate::effectName(criterion, cell);
             !plan::isInfeasible(criterion, cell) &&
-            (llvm::is_contained(expected.criteria, criterion.name) || name == criterion.name + "." + expected.name))
+            (is_contained(expected.criteria, criterion.name) || name == criterion.name + "." + expected.name))
           effects.try_emplace(name, expected.value);
     for (const std::string& metric : expected.metrics)
       if (noise && expected.noise) assumptions.noise.try_emplace(metric, *expected.noise);
@@ -134,11 +133,10 @@ size_t cellsOf(const plan::Plan& plan) {
 
 }  // namespace
 
-llvm::Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards) {
+Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards) {
   if (!store::isStore(results_folder)) return store::Results{};
-  auto store = openStore(results_folder);
-  if (!store) return store.takeError();
-  return store->loadLatest(plan, null_cards);
+  auto store = TRY(openStore(results_folder));
+  return store.loadLatest(plan, null_cards);
 }
 
 int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
@@ -154,14 +152,14 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
         "study {} is too large to simulate: {} points, {} configurations of claims; select fewer with a preset or -D",
         plan.study, plan.points.size(), cellsOf(plan));
   if (each * how.studies > kMostWork) {
-    how.studies = static_cast<unsigned>(kMostWork / each);
+    how.studies = unsigned(kMostWork / each);
     console.message("only {} studies are simulated, because each of them is large", how.studies);
   }
   ProgressLine progress("simulating study");
   // Simulating may take half a minute, so a terminal shows how far it is.
   how.tick = [&progress](int64_t done, int64_t total) {
     progress.draw(done, total);
-    return llvm::Error::success();
+    return Error::success();
   };
   // Stored trials give noise, lost starts and sessions, unless the command line states these.
   auto stored = storedOf(plan, results, null_cards);

@@ -37,15 +37,15 @@ std::string textOf(const std::vector<Finding>& findings) {
 
 /// Returns the document "expc.doctor/1" with the machine and the findings.
 std::string jsonOf(const machine::Machine& machine, const std::vector<Finding>& findings) {
-  llvm::json::Array array;
+  json::Array array;
   for (const Finding& finding : findings)
-    array.push_back(llvm::json::Object{{"weight", wordOf(finding.weight)},
-                                       {"subject", base::jsonText(finding.subject)},
-                                       {"what", base::jsonText(finding.what)},
-                                       {"why", base::jsonText(finding.why)},
-                                       {"mend", base::jsonText(finding.mend)}});
-  return base::prettyJson(llvm::json::Object{
-      {"schema", "expc.doctor/1"}, {"machine", base::written(machine)}, {"findings", std::move(array)}});
+    array.push_back(json::Object{{"weight", wordOf(finding.weight)},
+                                 {"subject", base::jsonText(finding.subject)},
+                                 {"what", base::jsonText(finding.what)},
+                                 {"why", base::jsonText(finding.why)},
+                                 {"mend", base::jsonText(finding.mend)}});
+  return base::prettyJson(
+      json::Object{{"schema", "expc.doctor/1"}, {"machine", base::written(machine)}, {"findings", std::move(array)}});
 }
 
 }  // namespace

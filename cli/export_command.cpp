@@ -18,8 +18,6 @@
 namespace expc::cli {
 namespace {
 
-using base::failure;
-
 /// Collects everything that formats may need of one study: results that count, the judgement and the history of all
 /// sessions.
 exports::Source sourceOf(plan::Plan plan, const store::Store& store, bool null_cards) {
@@ -63,7 +61,7 @@ class Printed : public llvm::raw_ostream {
  private:
   void write_impl(const char* text, size_t size) override {
     written_ += size;
-    const llvm::StringRef piece(text, size);
+    const StringRef piece(text, size);
     const size_t whole = piece.rfind('\n') + 1;  // npos + 1 is 0
     kept_ += piece.take_front(whole);
     if (whole > 0) {
@@ -81,11 +79,11 @@ class Printed : public llvm::raw_ostream {
 };
 
 /// Writes to the file that the options name; the error names a way out.
-llvm::Error writeFile(const ExportOptions& options, const std::vector<exports::Source>& sources) {
+Error writeFile(const ExportOptions& options, const std::vector<exports::Source>& sources) {
   if (options.format == Format::Parquet) return exports::writeParquet(options.to, tableOf(options, sources));
-  llvm::Error error = files::writeStream(options.to, [&](llvm::raw_ostream& out) { write(options, sources, out); });
+  Error error = files::writeStream(options.to, [&](llvm::raw_ostream& out) { write(options, sources, out); });
   if (!error) return error;
-  return failure("cannot write {}; name another file with --to FILE", llvm::toString(std::move(error)));
+  return failure("cannot write {}; name another file with --to FILE", toString(std::move(error)));
 }
 
 /// Returns which options do not go together, or "".

@@ -17,6 +17,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 
@@ -24,19 +25,17 @@ namespace expc::cli {
 
 namespace {
 
-using base::failure;
-
 namespace sys = llvm::sys;
 namespace path = llvm::sys::path;
 
 /// Returns the error "cannot WHAT NAME: reason".
-llvm::Error cannot(std::string_view what, const std::string& name, std::error_code code) {
+Error cannot(std::string_view what, const std::string& name, std::error_code code) {
   return llvm::createStringError(code, fmt::format("cannot {} {}: {}", what, name, code.message()));
 }
 
 /// Adds the .exp files of a folder and of its subfolders, sorted by name. Hidden entries (`.git`) are skipped, and so
 /// are links: they lead to files that belong to other folders.
-llvm::Error addFolder(const std::string& folder, std::vector<std::string>& files) {
+Error addFolder(const std::string& folder, std::vector<std::string>& files) {
   std::vector<std::string> entries;
   std::error_code code;
   for (sys::fs::directory_iterator at(folder, code, /*follow_symlinks=*/false), end; !code && at != end;
@@ -49,23 +48,23 @@ llvm::Error addFolder(const std::string& folder, std::vector<std::string>& files
     sys::fs::file_status status;
     if (sys::fs::status(entry, status, /*follow=*/false)) continue;  // gone again
     if (sys::fs::is_directory(status)) {
-      if (llvm::Error error = addFolder(entry, files)) return error;
+      TRY(addFolder(entry, files));
     } else if (path::extension(entry) == ".exp" && sys::fs::is_regular_file(status)) {
       files.push_back(entry);
     }
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Adds a file as it is named, or all .exp files of a folder; a folder without any is an error, since it is hardly
 /// meant.
-llvm::Error addPath(const std::string& name, std::vector<std::string>& files) {
+Error addPath(const std::string& name, std::vector<std::string>& files) {
   const size_t before = files.size();
   if (name == "-" || !sys::fs::is_directory(name))
     files.push_back(name);
-  else if (llvm::Error error = addFolder(name, files))
-    return error;
-  if (files.size() > before) return llvm::Error::success();
+  else
+    TRY(addFolder(name, files));
+  if (files.size() > before) return Error::success();
   return failure("no .exp file in the folder {}", name);
 }
 
@@ -76,7 +75,7 @@ bool formatFile(const std::string& name, const FmtOptions& options, const Consol
   const bool is_input = name == "-";
   auto buffer =
       is_input ? llvm::errorOrToExpected(llvm::MemoryBuffer::getSTDIN()) : files::read(name, files::kMostByHand);
-  if (!buffer) return console.error("cannot read {}", llvm::toString(buffer.takeError())) == kSuccess;
+  if (!buffer) return console.error("cannot read {}", toString(buffer.takeError())) == kSuccess;
   // Printable, since the name stands in messages and in the diff's header.
   const std::string shown = is_input ? "<stdin>" : base::printable(name);
   const auto file = parse::load(compilation.sources, shown, (*buffer)->getBuffer().str(), compilation.emitter);
@@ -89,21 +88,21 @@ bool formatFile(const std::string& name, const FmtOptions& options, const Consol
   if (options.check) return same || console.printRaw(shown + "\n");
   if (is_input) return console.printRaw(*after);
   if (same) return true;
-  if (llvm::Error error = replaceFiles({{name, *after}})) return console.error(std::move(error)) == kSuccess;
+  if (Error error = replaceFiles({{name, *after}})) return console.error(std::move(error)) == kSuccess;
   return console.printRaw(fmt::format("formatted {}\n", shown));
 }
 
 }  // namespace
 
 int format(const FmtOptions& options, const Console& console) {
-  if (llvm::is_contained(options.paths, "-") && options.paths.size() > 1)
+  if (is_contained(options.paths, "-") && options.paths.size() > 1)
     return console.usage("'-' (standard input) cannot be formatted together with files");
   Compilation compilation;
   std::vector<std::string> files;
   size_t changed = 0;
   bool good = true;
   for (const std::string& name : options.paths)
-    if (llvm::Error error = addPath(name, files)) good = console.error(std::move(error)) == kSuccess;
+    if (Error error = addPath(name, files)) good = console.error(std::move(error)) == kSuccess;
   for (const std::string& name : files) good = formatFile(name, options, console, compilation, changed) && good;
   // Mistakes of all files come together, at the end.
   showDiagnostics(compilation, console);

@@ -2,7 +2,6 @@
 // whose points every distinct set is inspected as they read it. Rows are encoded here, by the readers that a worker
 // uses; they need no torch.
 
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/Path.h>
@@ -27,6 +26,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/parallel.h"
 #include "runtime/base/printable.h"
@@ -36,12 +36,11 @@
 
 namespace expc::cli {
 
-using llvm::json::Array;
-using llvm::json::Object;
+using json::Array;
+using json::Object;
 namespace {
 
 namespace fs = std::filesystem;
-using base::failure;
 
 /// The metric whose estimate is the memory that a step takes.
 constexpr const char* kMemory = "device_memory_peak";
@@ -67,8 +66,7 @@ std::optional<Subject> imagesOf(const Object& parameters, const fs::path& root) 
   const auto* level = parameters.getObject("data");
   if (path.empty()) return std::nullopt;
   for (const Kind kind : {Kind::Mnist, Kind::Folder, Kind::Packed})
-    if (llvm::StringRef(level->begin()->first) == dataset::toString(kind))
-      return Subject{data::Source{kind, path, 0}, {}};
+    if (StringRef(level->begin()->first) == dataset::toString(kind)) return Subject{data::Source{kind, path, 0}, {}};
   return std::nullopt;
 }
 
@@ -144,12 +142,10 @@ std::optional<std::vector<Subject>> subjectsOf(const StudyOptions& options, cons
 // ---- a set that is named
 
 /// Guesses template and pairs by the columns of the first row. An unreadable row is left to the inspection.
-llvm::Error guessTemplate(text::DatasetOptions& options) {
-  auto reader = text::RowReader::open(options.path);
-  if (!reader) return reader.takeError();
+Error guessTemplate(text::DatasetOptions& options) {
+  auto reader = TRY(text::RowReader::open(options.path));
   Object row;
-  auto more = (*reader)->next(row);
-  if (!more) return more.takeError();
+  auto more = TRY(reader->next(row));
   const bool pairs = row.get("chosen") && row.get("rejected");
   options.pairs |= pairs;
   const std::pair<const char*, text::Template> columns[] = {{"tools", text::Template::Chat},
@@ -158,8 +154,8 @@ llvm::Error guessTemplate(text::DatasetOptions& options) {
                                                             {"dialogue", text::Template::Summarize},
                                                             {"input", text::Template::Grammar}};
   for (const auto& [column, kind] : columns)
-    if (row.get(column)) return options.kind = kind, llvm::Error::success();
-  if (pairs) return options.kind = text::Template::Plain, llvm::Error::success();
+    if (row.get(column)) return options.kind = kind, Error::success();
+  if (pairs) return options.kind = text::Template::Plain, Error::success();
   std::vector<std::string> names;
   for (const auto& [name, value] : row) names.push_back(name.str());
   std::ranges::sort(names);
@@ -169,7 +165,7 @@ llvm::Error guessTemplate(text::DatasetOptions& options) {
 }
 
 /// Returns the set at a path: rows if it is a file of rows or `--template` says so, else images.
-llvm::Expected<Subject> subjectAt(const InspectOptions& options) {
+Expected<Subject> subjectAt(const InspectOptions& options) {
   const std::string ending = llvm::sys::path::extension(options.study.file).lower();
   const bool rows_file = ending == ".json" || ending == ".jsonl" || ending == ".csv";
   if (!rows_file && options.shape.empty()) {
@@ -177,9 +173,8 @@ llvm::Expected<Subject> subjectAt(const InspectOptions& options) {
       return failure(
           "{}: images have no tokens; name a .json, .jsonl or .csv file, or the --template of a folder of rows",
           options.study.file);
-    auto source = dataset::recognise(options.study.file);
-    if (!source) return source.takeError();
-    return Subject{std::move(*source), std::nullopt};
+    auto source = TRY(dataset::recognise(options.study.file));
+    return Subject{std::move(source), std::nullopt};
   }
   dataset::RowsSource source;
   source.rows.data = {.path = options.study.file, .pairs = options.pairs};
@@ -187,7 +182,7 @@ llvm::Expected<Subject> subjectAt(const InspectOptions& options) {
   source.rows.max_length = options.max_length;
   source.validation = options.validation;
   if (options.shape.empty()) {
-    if (auto error = guessTemplate(source.rows.data)) return error;
+    TRY(guessTemplate(source.rows.data));
   } else {
     source.rows.data.kind = *text::templateNamed(options.shape);  // checked by the command line
   }
@@ -230,8 +225,7 @@ std::string picture(const std::vector<dataset::LengthBin>& bins, size_t width) {
   const size_t digits = bins.empty() ? 1 : std::to_string(bins.back().last).size();
   std::string text;
   for (const auto& bin : bins) {
-    const auto length =
-        static_cast<size_t>((static_cast<double>(bin.rows) / static_cast<double>(most)) * static_cast<double>(width));
+    const auto length = size_t((double(bin.rows) / double(most)) * double(width));
     std::string bar = bin.rows > 0 && length == 0 ? "▏" : "";
     for (size_t i = 0; i < length; ++i) bar += "█";
     text += fmt::format("    {:>{}}-{:<{}} {}{}{}\n", bin.first, digits, bin.last, digits, bar, bar.empty() ? "" : " ",
@@ -242,7 +236,7 @@ std::string picture(const std::vector<dataset::LengthBin>& bins, size_t width) {
 
 /// Returns a share in per cent, "47 %".
 std::string percent(int64_t part, int64_t whole) {
-  return fmt::format("{:.0f} %", whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  return fmt::format("{:.0f} %", whole == 0 ? 0 : 100.0 * double(part) / double(whole));
 }
 
 std::string rowsText(const dataset::RowsReport& report, const dataset::RowsSource& source,
@@ -266,7 +260,7 @@ std::string rowsText(const dataset::RowsReport& report, const dataset::RowsSourc
                           base::counted(report.weighted, "row"));
     for (const auto& [role, share] : report.roles)
       text += fmt::format("  {:9} {} tokens in {}\n", nameOf(role), share.tokens,
-                          base::counted(static_cast<uint64_t>(share.messages), "message"));
+                          base::counted(uint64_t(share.messages), "message"));
     text +=
         fmt::format("  length    {} to {} tokens, median {}; the longest is row {}\n", std::ranges::min(report.lengths),
                     report.lengths[longest], dataset::medianOf(report.lengths), report.numbers[longest]);
@@ -373,7 +367,7 @@ bool failed(const std::vector<dataset::Problem>& problems) {
 }  // namespace
 
 int inspectData(const InspectOptions& options, const Console& console) {
-  const bool study = llvm::StringRef(options.study.file).ends_with(".exp");
+  const bool study = StringRef(options.study.file).ends_with(".exp");
   const bool of_rows = !options.shape.empty() || !options.tokenizer.empty() || !options.validation.empty() ||
                        options.pairs || options.max_length > 0;
   if (study && of_rows)
@@ -416,7 +410,7 @@ int inspectData(const InspectOptions& options, const Console& console) {
   }
   if (options.format == Format::Text) return console.finish(text, code);
   Object out{{"schema", "expc.data.inspect/1"}, {"sets", std::move(sets)}};
-  return console.finish(base::prettyJson(llvm::json::Value(std::move(out))) + "\n", code);
+  return console.finish(base::prettyJson(json::Value(std::move(out))) + "\n", code);
 }
 
 }  // namespace expc::cli

@@ -24,6 +24,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 #include "runtime/cluster/slurm.h"
@@ -33,8 +34,6 @@
 namespace expc::cli {
 
 namespace {
-
-using base::failure;
 
 namespace fs = std::filesystem;
 using cluster::JobRecord;
@@ -60,7 +59,7 @@ std::vector<std::string> ownCommand(const std::vector<std::string>& words) {
 /// Describes the nodes of a job for messages: "2 nodes with 4 GPUs each".
 std::string systemText(const check::System& system) {
   const auto number = [&](const char* property) {
-    return system[property] ? static_cast<int64_t>(system[property]->asNumber()->toDouble()) : 0;
+    return system[property] ? int64_t(system[property]->asNumber()->toDouble()) : 0;
   };
   const int64_t nodes = number("nodes"), gpus = number("gpus");
   const std::string text = nodes == 0 ? "the nodes of the job" : base::counted(nodes, "node");
@@ -71,7 +70,7 @@ std::string systemText(const check::System& system) {
 /// stays unknown.
 check::System systemOf(const cluster::Site& site, const MachineOptions& machine) {
   check::System system = check::System::unknown("local");
-  const auto set = [&](const char* property, llvm::StringRef text) {
+  const auto set = [&](const char* property, StringRef text) {
     int64_t number = 0;
     // Slurm also takes a type before the number, as in h100:4.
     if (!text.rsplit(':').second.getAsInteger(10, number) || !text.getAsInteger(10, number))
@@ -79,7 +78,7 @@ check::System systemOf(const cluster::Site& site, const MachineOptions& machine)
   };
   // One node is Slurm's default, unless an option that we do not read says otherwise.
   const bool others = llvm::any_of(
-      site.options, [](llvm::StringRef option) { return option.starts_with("-N") || option.starts_with("--nodes"); });
+      site.options, [](StringRef option) { return option.starts_with("-N") || option.starts_with("--nodes"); });
   if (!others) set("nodes", "1");
   for (const auto& [option, value] : site.asked)
     if (option == "--nodes")
@@ -111,7 +110,7 @@ int canStart(const RunOptions& options, const cluster::Site& site, const check::
                                  plan->points.front().unavailable));
     else
       any = true;
-    llvm::Error missing = site.setup.empty() ? engine::inputs::checkDataExists(*plan) : llvm::Error::success();
+    Error missing = site.setup.empty() ? engine::inputs::checkDataExists(*plan) : Error::success();
     if (!missing && site.setup.empty() && site.modules.empty())
       missing = engine::inputs::findCommandFiles(*plan, options.results).takeError();
     if (missing) return console.error(std::move(missing));
@@ -125,11 +124,10 @@ int canStart(const RunOptions& options, const cluster::Site& site, const check::
 }
 
 /// Reads the site file, if there is one, and checks that the variables that it passes on are set here.
-llvm::Expected<cluster::Site> siteOf(const RunOptions& options) {
+Expected<cluster::Site> siteOf(const RunOptions& options) {
   if (options.site.empty()) return cluster::Site();
-  auto site = cluster::readSite(options.site);
-  if (!site) return site.takeError();
-  for (const auto* names : {&site->exported, &site->secrets})
+  auto site = TRY(cluster::readSite(options.site));
+  for (const auto* names : {&site.exported, &site.secrets})
     for (const std::string& name : *names)
       if (!std::getenv(name.c_str()))
         return failure("{} passes on the variable {}, which is not set here: export it first", options.site, name);
@@ -138,8 +136,7 @@ llvm::Expected<cluster::Site> siteOf(const RunOptions& options) {
 
 /// Submits a script and records the job. The script is written before its id is known, so it has a temporary name until
 /// then.
-llvm::Expected<JobRecord> submitScript(const RunOptions& options, const std::string& folder,
-                                       const std::string& script) {
+Expected<JobRecord> submitScript(const RunOptions& options, const std::string& folder, const std::string& script) {
   std::error_code error;
   fs::create_directories(folder, error);
   const std::string path = fmt::format("{}/submitted.{}.sh", folder, getpid());
@@ -154,7 +151,7 @@ llvm::Expected<JobRecord> submitScript(const RunOptions& options, const std::str
   job.id = *id;
   job.name = "slurm-" + *id;
   job.study = options.study.file;
-  job.submitted = static_cast<double>(std::time(nullptr));
+  job.submitted = double(std::time(nullptr));
   // The script stays beside the record, to look up what was submitted.
   fs::rename(path, folder + "/" + job.name + ".sh", error);
   if (auto failed = cluster::writeJob(folder, job)) return failed;
@@ -177,8 +174,8 @@ std::string stateText(const JobView& view) {
 /// Prints what was added to a log since `told`, its length at the last call. A log that is not there yet has nothing.
 void showMore(const std::string& path, size_t& told, const Console& console) {
   auto log = files::read(path, files::kMost, files::Links::Refused);
-  if (!log) return llvm::consumeError(log.takeError());
-  const llvm::StringRef more = (*log)->getBuffer().drop_front(std::min(told, (*log)->getBufferSize()));
+  if (!log) return consumeError(log.takeError());
+  const StringRef more = (*log)->getBuffer().drop_front(std::min(told, (*log)->getBufferSize()));
   told += more.size();
   console.print(more);
 }
@@ -209,7 +206,7 @@ std::string waysOn(const JobRecord& job, const std::string& results) {
 }
 
 /// Returns the job that the options name, or all jobs if they name none. The error says how to list them.
-llvm::Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options, const Console& console) {
+Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options, const Console& console) {
   std::vector<std::string> messages;
   auto jobs = cluster::readJobs(cluster::jobsFolder(options.results), messages);
   for (const std::string& message : messages) console.message(message);
@@ -238,7 +235,7 @@ int submitRun(const RunOptions& options, const Console& console) {
   auto submitted = submitScript(options, folder, script);
   if (!submitted) return console.error(submitted);
   console.message(waysOn(*submitted, options.results));
-  return options.detach ? static_cast<int>(kSuccess) : follow(folder, *submitted, console);
+  return options.detach ? int(kSuccess) : follow(folder, *submitted, console);
 }
 
 int detachRun(const RunOptions& options, const Console& console, int (*run)(const RunOptions&, const Console&)) {

@@ -17,17 +17,16 @@
 #include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/printable.h"
 #include "runtime/engine/inputs/command_files.h"
 #include "runtime/engine/inputs/data.h"
 
 namespace expc::cli {
 
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Object;
+using json::Value;
 namespace {
-
-using base::failure;
 
 constexpr llvm::StringLiteral kSchema = "expc.lock/3";
 
@@ -61,7 +60,7 @@ Object sectionOf(const Value& meanings, const std::vector<Declared>& declared) {
   for (size_t i = 0; i < declared.size(); ++i) {
     const Value& meaning = (*meanings.getAsArray())[i];
     // A workload has a label if the study gives it one, and is then called so.
-    const llvm::StringRef label = meaning.getAsObject()->getString("label").value_or("");
+    const StringRef label = meaning.getAsObject()->getString("label").value_or("");
     section[(label.empty() ? *meaning.getAsObject()->getString("name") : label).str()] =
         entry(base::shortHash(base::canonicalJson(meaning)), textOf(declared[i]));
   }
@@ -82,7 +81,7 @@ Object rulesOf(const check::Study& study) {
 /// Returns what the study expects, by the name of what it is expected of.
 Object expectedOf(const check::Study& study) {
   Object expected;
-  for (const check::Expected& one : study.expected)
+  for (const check::Expectation& one : study.expected)
     expected[one.name] = entry(fmt::format("{} {}", one.value, one.noise.value_or(0)), one.text);
   return expected;
 }
@@ -122,21 +121,21 @@ Object pointsOf(const points::Prepared& prepared, const Object& meaning) {
 }
 
 /// Progress is not shown while a lock is made.
-llvm::Error noTick() { return llvm::Error::success(); }
+Error noTick() { return Error::success(); }
 
 /// Returns the digests of files that commands read, by workload; null if something is missing on this machine.
 Object inputsOf(const plan::Plan& head) {
   Object inputs;
   for (const auto& [i, workload] : llvm::enumerate(head.workloads)) {
     if (!workload.command || (workload.command->inputs.empty() && workload.command->copied.empty())) continue;
-    const auto digest = llvm::expectedToOptional(engine::inputs::digestInputs(head, i, noTick));
+    const auto digest = expectedToOptional(engine::inputs::digestInputs(head, i, noTick));
     inputs[workload.name] = digest ? Value(*digest) : Value(nullptr);
   }
   return inputs;
 }
 
 /// Returns the digests of data that points read, by path; null if it is not on this machine.
-llvm::Expected<Object> dataOf(const plan::Plan& head) {
+Expected<Object> dataOf(const plan::Plan& head) {
   Object data;
   for (const std::string& path : head.data_paths) {
     // Each path is digested by itself, so that one missing path does not hide the others.
@@ -148,30 +147,28 @@ llvm::Expected<Object> dataOf(const plan::Plan& head) {
       data[path] = nullptr;
       continue;
     }
-    auto digests = engine::inputs::digestData(one, noTick);
-    if (!digests) return digests.takeError();
-    data[path] = digests->begin()->second;
+    auto digests = TRY(engine::inputs::digestData(one, noTick));
+    data[path] = digests.begin()->second;
   }
   return data;
 }
 
 /// Returns the lock of one study; without `with_data` its section of data is empty.
-llvm::Expected<Object> lockOf(const points::Prepared& prepared, bool with_data) {
+Expected<Object> lockOf(const points::Prepared& prepared, bool with_data) {
   const lower::Outline outline = lower::outlineOf(prepared);
   const plan::Plan& head = outline.head;
   const Object& meaning = outline.meaning;
   Object data;
   if (with_data) {
-    auto found = dataOf(head);
-    if (!found) return found.takeError();
-    data = std::move(*found);
+    auto found = TRY(dataOf(head));
+    data = std::move(found);
   }
   const check::Study& study = prepared.study();
   Object lock{
       {"digest", head.digest},   {"arguments", argumentsOf(study, false)}, {"defaults", argumentsOf(study, true)},
       {"rules", rulesOf(study)}, {"design", *meaning.get("design")},       {"inputs", inputsOf(head)},
       {"data", std::move(data)}, {"points", pointsOf(prepared, meaning)}};
-  const auto add = [&](llvm::StringRef section, const auto& declared) {
+  const auto add = [&](StringRef section, const auto& declared) {
     lock[section] = sectionOf(*meaning.get(section), declared);
   };
   add("workloads", head.workloads);
@@ -212,7 +209,7 @@ class Comparer {
     const size_t count = lines.size();
     const auto *old_digest = before.get("digest"), *digest = after.get("digest");
     const bool means_the_same = old_digest && digest && *old_digest == *digest;
-    const auto section = [&](const char* what, llvm::StringRef name, bool whole = true) {
+    const auto section = [&](const char* what, StringRef name, bool whole = true) {
       list(what, members(before, name), members(after, name), whole);
     };
     for (const auto& [name, what] : kDeclared) section(what, name);
@@ -241,7 +238,7 @@ class Comparer {
   }
 
   /// Returns a section; an empty one if it is missing, as in a lock from a stranger.
-  static const Object& members(const Object& of, llvm::StringRef name) {
+  static const Object& members(const Object& of, StringRef name) {
     static const Object kNone;
     const Object* found = of.getObject(name);
     return found ? *found : kNone;
@@ -276,7 +273,7 @@ class Comparer {
   }
 
   /// Names an entry: by its key, or by its text if the key is only its meaning.
-  static std::string named(std::string_view what, llvm::StringRef key, const Value& value) {
+  static std::string named(std::string_view what, StringRef key, const Value& value) {
     const Object* object = value.getAsObject();
     const bool nameless = object && object->getString("meaning") == key;
     return fmt::format("{} {}", what, nameless ? shown(value) : key.str());
@@ -295,35 +292,34 @@ class Comparer {
 
 std::string lockPath(const std::string& study_file) { return study_file + ".lock"; }
 
-llvm::Expected<Value> makeLock(const check::Program& program, bool data, diag::Emitter& emitter) {
+Expected<Value> makeLock(const check::Program& program, bool data, diag::Emitter& emitter) {
   Object studies;
   for (const auto& study : program.studies) {
     // Without presets and -D: a lock holds the study as it is written.
     const expand::Selection whole{study->name, {}, {}};
     auto prepared = points::Prepared::of(program, *study, whole, nullptr, emitter);
     if (!prepared) return failure("the study has errors");
-    auto lock = lockOf(*prepared, data);
-    if (!lock) return lock.takeError();
-    studies[study->name] = std::move(*lock);
+    auto lock = TRY(lockOf(*prepared, data));
+    studies[study->name] = std::move(lock);
   }
   return Object{{"schema", kSchema}, {"studies", std::move(studies)}};
 }
 
-llvm::Error writeLock(const std::string& path, const Value& lock) {
+Error writeLock(const std::string& path, const Value& lock) {
   return files::write(path, base::prettyJson(lock) + "\n");
 }
 
-llvm::Expected<Value> readLock(const std::string& path) {
+Expected<Value> readLock(const std::string& path) {
   auto buffer = files::read(path, files::kMostByHand);
-  if (!buffer) return failure("cannot read {}", llvm::toString(buffer.takeError()));
+  if (!buffer) return failure("cannot read {}", toString(buffer.takeError()));
   auto lock = parseLock((*buffer)->getBuffer());
-  if (!lock) return failure("{} {}", path, llvm::toString(lock.takeError()));
+  if (!lock) return failure("{} {}", path, toString(lock.takeError()));
   return lock;
 }
 
-llvm::Expected<Value> parseLock(std::string_view text) {
+Expected<Value> parseLock(std::string_view text) {
   auto json = base::parseJson(text);
-  if (!json) return failure("is not a lock: {}", llvm::toString(json.takeError()));
+  if (!json) return failure("is not a lock: {}", toString(json.takeError()));
   const Object* object = json->getAsObject();
   const Object* studies = object ? object->getObject("studies") : nullptr;
   const bool whole = studies && object->getString("schema") == kSchema &&

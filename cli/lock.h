@@ -5,7 +5,6 @@
 // comments change nothing; the texts stand beside the digests only to be shown. `run` compares the lock with the study
 // as it is now, and holds measured data to the digests of the lock.
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <map>
@@ -15,6 +14,7 @@
 
 #include "compiler/check/check.h"
 #include "compiler/diag/diagnostic.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::cli {
 
@@ -31,23 +31,23 @@ std::string lockPath(const std::string& study_file);
 /// The lock describes whole studies, whatever presets and -D a run adds, and depends on neither the machine, the file's
 /// location nor its formatting. Without `data` the digests of data are left out: a run computes them itself, and the
 /// data may be large. Fails after reporting to `emitter`, or if a file cannot be read.
-llvm::Expected<llvm::json::Value> makeLock(const check::Program& program, bool data, diag::Emitter& emitter);
+Expected<json::Value> makeLock(const check::Program& program, bool data, diag::Emitter& emitter);
 
 /// Writes the lock to `path`, whole or not at all.
-llvm::Error writeLock(const std::string& path, const llvm::json::Value& lock);
+Error writeLock(const std::string& path, const json::Value& lock);
 /// Reads a lock. Any other version, and any other JSON, is refused, so callers may rely on an object `studies` of
 /// objects.
-llvm::Expected<llvm::json::Value> readLock(const std::string& path);
+Expected<json::Value> readLock(const std::string& path);
 /// Parses the text of a lock; errors begin with "is no lock".
-llvm::Expected<llvm::json::Value> parseLock(std::string_view text);
+Expected<json::Value> parseLock(std::string_view text);
 
 /// Returns the digests of data that a lock records for a study, by path; data that was missing when the lock was made
 /// is left out.
-std::map<std::string, std::string> lockedData(const llvm::json::Value& lock, const std::string& study);
+std::map<std::string, std::string> lockedData(const json::Value& lock, const std::string& study);
 
 /// Describes the changes from one lock to another, one line each and at most `most` of a kind; empty if both mean the
 /// same. With `study` only changes of that study.
-std::vector<std::string> compareLocks(const llvm::json::Value& before, const llvm::json::Value& after, size_t most,
+std::vector<std::string> compareLocks(const json::Value& before, const json::Value& after, size_t most,
                                       const std::optional<std::string>& study = std::nullopt);
 
 }  // namespace expc::cli

@@ -82,14 +82,14 @@ class Files {
       if (nameOf(*level) == name) source.kind = kind;
     const auto [at, fresh] = images_.try_emplace(data.toString());
     if (fresh)
-      if (const auto sets = llvm::expectedToOptional(data::open(source)))
+      if (const auto sets = expectedToOptional(data::open(source)))
         at->second = Rational(sets->train->count() + sets->test->count());
     return at->second;
   }
 
   /// Returns a size from a model's config.json ("hidden_size"); flags are 0 and 1.
   std::optional<Rational> config(const Value& model, const std::string& name) {
-    const llvm::json::Value* value = sizesOf(model).get(name);
+    const json::Value* value = sizesOf(model).get(name);
     if (!value) return std::nullopt;
     if (const auto flag = value->getAsBoolean()) return Rational(*flag ? 1 : 0);
     const auto number = value->getAsInteger();
@@ -98,7 +98,7 @@ class Files {
 
   /// Returns a model's sizes under the names of config.json, with the defaults of omitted ones; empty if nothing is
   /// known.
-  const llvm::json::Object& sizesOf(const Value& model) {
+  const json::Object& sizesOf(const Value& model) {
     const auto [at, fresh] = sizes_.try_emplace(model.toString());
     if (!fresh) return at->second;
     std::optional<llama::Config> config;
@@ -107,7 +107,7 @@ class Files {
         config = std::move(*read);
       else
         note(fmt::format("the memory that {} needs is unknown: {}. To estimate with a known model: -D model=llama3_8b",
-                         model.toString(), llvm::toString(read.takeError())));
+                         model.toString(), toString(read.takeError())));
     } else if (const auto* level = std::get_if<EnumValue>(&model.node)) {
       config = llama::namedConfig(nameOf(*level));
     }
@@ -170,9 +170,8 @@ class Files {
 
   /// Tokenizes all rows on all cores to count them; nothing after a note.
   std::optional<text::RowLengths> measured(const text::TokenRowsOptions& options) {
-    const auto drop = [&](llvm::Error error) {
-      note(
-          fmt::format("no memory estimate for points whose rows cannot be read: {}", llvm::toString(std::move(error))));
+    const auto drop = [&](Error error) {
+      note(fmt::format("no memory estimate for points whose rows cannot be read: {}", toString(std::move(error))));
       return std::nullopt;
     };
     auto rows = text::TokenRows::open(options);
@@ -198,7 +197,7 @@ class Files {
 
   std::string root_;
   /// Caches by the text of the arguments; StringMap keeps references valid while it grows.
-  llvm::StringMap<llvm::json::Object> sizes_;
+  llvm::StringMap<json::Object> sizes_;
   llvm::StringMap<std::optional<text::RowLengths>> lengths_;
   llvm::StringMap<std::optional<Rational>> images_;
   std::vector<std::string>& notes_;

@@ -33,7 +33,7 @@
 
 namespace expc::cli {
 
-using llvm::json::Object;
+using json::Object;
 namespace {
 
 /// Exit codes of `env`, `timeout` and shells for a command that did not run.
@@ -92,10 +92,10 @@ int runToEnd(const std::string& program, const std::vector<std::string>& words,
 std::string refusedBy(const std::filesystem::path& smi, const std::vector<std::string>& variables,
                       const std::string& log) {
   if (!std::filesystem::exists(smi)) return "";
-  std::vector<llvm::StringRef> environment(variables.begin(), variables.end());
-  const llvm::StringRef words[] = {smi.native(), "-L"};
-  const std::optional<llvm::StringRef> streams[] = {"", "", llvm::StringRef(log)};
-  if (llvm::sys::ExecuteAndWait(smi.string(), words, llvm::ArrayRef(environment), streams) == 0) return "";
+  std::vector<StringRef> environment(variables.begin(), variables.end());
+  const StringRef words[] = {smi.native(), "-L"};
+  const std::optional<StringRef> streams[] = {"", "", StringRef(log)};
+  if (llvm::sys::ExecuteAndWait(smi.string(), words, ArrayRef(environment), streams) == 0) return "";
   return files::lastWords(log);
 }
 
@@ -109,10 +109,10 @@ struct Torch {
 /// whose first line names one.
 Torch torchOf(const std::string& program, const std::string& log) {
   std::string python = program;
-  const auto script = llvm::expectedToOptional(files::read(program));
-  const llvm::StringRef text = script ? (*script)->getBuffer() : "";
+  const auto script = expectedToOptional(files::read(program));
+  const StringRef text = script ? (*script)->getBuffer() : "";
   if (text.starts_with("#!")) python = text.substr(2, text.find('\n') - 2).trim().str();
-  if (!llvm::StringRef(python).substr(python.rfind('/') + 1).starts_with("python")) return {};
+  if (!StringRef(python).substr(python.rfind('/') + 1).starts_with("python")) return {};
   constexpr const char* kAsk =
       "import importlib.util, pathlib, sys\n"
       "found, told = importlib.util.find_spec('torch'), {}\n"
@@ -122,10 +122,10 @@ Torch torchOf(const std::string& program, const std::string& log) {
       "  print(cuda or '')\n"
       "  print(sys.executable, 'has torch', told['__version__'], 'for CUDA ' + cuda if cuda else 'without CUDA', "
       "end='.')";
-  const llvm::StringRef words[] = {python, "-c", kAsk};
-  const std::optional<llvm::StringRef> streams[] = {"", llvm::StringRef(log), ""};
+  const StringRef words[] = {python, "-c", kAsk};
+  const std::optional<StringRef> streams[] = {"", StringRef(log), ""};
   if (llvm::sys::ExecuteAndWait(python, words, std::nullopt, streams, /*SecondsToWait=*/60) != 0) return {};
-  const auto said = llvm::expectedToOptional(files::read(log));
+  const auto said = expectedToOptional(files::read(log));
   const auto [cuda, sentence] = (said ? (*said)->getBuffer() : "").split('\n');
   return {cuda.str(), sentence.str()};
 }
@@ -143,12 +143,10 @@ std::string trafficText(uint64_t calls, uint64_t bytes) {
 /// lines of processes that Python's multiprocessing spawns are all alike and say nothing.
 std::string nameOf(const nullgpu_record& record) {
   if (record.rank >= 0) return fmt::format("rank {}", record.rank);
-  if (llvm::StringRef(record.program).contains("multiprocessing.spawn"))
-    return fmt::format("spawned process {}", record.pid);
-  llvm::SmallVector<llvm::StringRef> words;
-  llvm::StringRef(record.program).split(words, ' ');
-  return base::joined(base::textsOf(words, [](llvm::StringRef word) { return word.substr(word.rfind('/') + 1).str(); }),
-                      " ");
+  if (StringRef(record.program).contains("multiprocessing.spawn")) return fmt::format("spawned process {}", record.pid);
+  llvm::SmallVector<StringRef> words;
+  StringRef(record.program).split(words, ' ');
+  return base::joined(base::textsOf(words, [](StringRef word) { return word.substr(word.rfind('/') + 1).str(); }), " ");
 }
 
 /// The members of counters_api.h's array of copies that tables and JSON have.
@@ -334,7 +332,7 @@ Object processJson(const nullgpu_record& record) {
     copies[name] = traffic(record.copies[index].calls, record.copies[index].bytes);
   for (const auto& each : record.collectives)
     if (each.name[0]) collectives[each.name] = traffic(each.calls, each.bytes);
-  llvm::json::Array cards, places;
+  json::Array cards, places;
   for (size_t card = 0; card < NULLGPU_RECORD_CARDS; ++card)
     if (record.cards[card].opened) cards.push_back(cardJson(card, record.cards[card]));
   for (const nullgpu_place& each : record.places)
@@ -359,7 +357,7 @@ Object processJson(const nullgpu_record& record) {
 
 /// Returns the document "expc.null/1".
 std::string jsonOf(const std::vector<nullgpu_record>& records, int code) {
-  llvm::json::Array processes;
+  json::Array processes;
   for (const nullgpu_record& record : records) processes.push_back(processJson(record));
   return base::prettyJson(Object{{"schema", "expc.null/1"}, {"exit_code", code}, {"processes", std::move(processes)}});
 }

@@ -18,6 +18,7 @@
 #include "compiler/points/pairs.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 #include "runtime/engine/engine.h"
@@ -277,15 +278,15 @@ constexpr size_t kShownChanges = 20;
 const simulate::DiagnosisOptions kQuickly{.studies = 200, .seed = 1, .effects = {}, .larger = false};
 
 /// Makes the lock of the file as it is now; nothing after saying what is wrong.
-std::optional<llvm::json::Value> lockNow(Compilation& compilation, const Console& console) {
-  llvm::Expected<llvm::json::Value> lock = makeLock(*compilation.program, true, compilation.emitter);
+std::optional<json::Value> lockNow(Compilation& compilation, const Console& console) {
+  Expected<json::Value> lock = makeLock(*compilation.program, true, compilation.emitter);
   // An error that was no diagnostic, such as data that cannot be read, is still to be shown.
   const bool good = showDiagnostics(compilation, console);
   if (lock) return std::move(*lock);
   if (good)
     console.error(lock);
   else
-    llvm::consumeError(lock.takeError());
+    consumeError(lock.takeError());
   return std::nullopt;
 }
 
@@ -294,14 +295,14 @@ int writeLockFile(const PlanOptions& options, Compilation& compilation, const Co
   const auto lock = lockNow(compilation, console);
   if (!lock) return kError;
   const std::string path = lockPath(options.study.file);
-  if (llvm::Error error = writeLock(path, *lock))
-    return console.error("cannot write {}: {}", path, llvm::toString(std::move(error)));
+  if (Error error = writeLock(path, *lock))
+    return console.error("cannot write {}: {}", path, toString(std::move(error)));
   return console.finish(fmt::format("wrote {}\n", path));
 }
 
 /// Carries out `plan --diff LOCK`.
 int showChanges(const PlanOptions& options, Compilation& compilation, const Console& console) {
-  llvm::Expected<llvm::json::Value> before = readLock(options.diff);
+  Expected<json::Value> before = readLock(options.diff);
   if (!before) return console.error(before);
   const auto after = lockNow(compilation, console);
   if (!after) return kError;
@@ -314,12 +315,12 @@ int showChanges(const PlanOptions& options, Compilation& compilation, const Cons
 
 /// Returns the results that a run on this machine would continue; nothing for another machine. The error says why a run
 /// would refuse to start.
-llvm::Expected<std::optional<store::Results>> countedHere(const plan::Plan& plan, const PlanOptions& options) {
+Expected<std::optional<store::Results>> countedHere(const plan::Plan& plan, const PlanOptions& options) {
   // Data must be digested to know which results count. A plan has to be there at once, so this takes at most so long.
   constexpr double kMostSeconds = 5;
   if (options.study.system.value_or("local") != "local") return std::nullopt;
   engine::EngineOptions run;
-  if (auto error = addResources(options.machine, run)) return error;
+  TRY(addResources(options.machine, run));
   run.results = options.results;
   return engine::countedNow(plan, run, kMostSeconds);
 }
@@ -336,10 +337,10 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
   if (auto here = countedHere(plan, options))
     extras.counted = std::move(*here);
   else
-    extras.refused = llvm::toString(here.takeError());
+    extras.refused = toString(here.takeError());
   std::vector<std::string> unread;
   if (extras.system == "local" && extras.refused.empty())
-    extras.refused = llvm::toString(checkRows(plan, std::nullopt, &unread));
+    extras.refused = toString(checkRows(plan, std::nullopt, &unread));
   for (const std::string& file : std::set(unread.begin(), unread.end()))
     console.message("note: {} is not checked yet ({} MiB are); a run checks all of it before its first trial", file,
                     kPlannedBytes >> 20);
@@ -347,7 +348,7 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
   // here: `run` and `report` say what is wrong with it.
   std::optional<store::Results> last;
   if (!extras.counted || extras.counted->trials.empty())
-    last = llvm::expectedToOptional(storedOf(plan, options.results, !options.machine.null_gpus.empty()));
+    last = expectedToOptional(storedOf(plan, options.results, !options.machine.null_gpus.empty()));
   const store::Results none{}, &stored = last ? *last : extras.counted ? *extras.counted : none;
   std::optional<simulate::Diagnosis> diagnosis;
   if (!stored.trials.empty()) diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, stored, {}), kQuickly);

@@ -5,7 +5,6 @@
 
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringMap.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -25,6 +24,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/images/open.h"
 #include "runtime/data/text/rows.h"
@@ -34,11 +34,10 @@
 
 namespace expc::cli {
 
-using llvm::json::Object;
+using json::Object;
 namespace {
 
 namespace fs = std::filesystem;
-using base::failure;
 
 constexpr const char* kImages[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                                    "t10k-labels-idx1-ubyte"};
@@ -118,8 +117,8 @@ Downloads downloadsIn(const std::string& folder) {
 }
 
 /// Returns the digest that a run of a study would record for the path.
-llvm::Expected<std::string> digestOf(const std::string& path) {
-  return engine::inputs::digestPath(path, [] { return llvm::Error::success(); });
+Expected<std::string> digestOf(const std::string& path) {
+  return engine::inputs::digestPath(path, [] { return Error::success(); });
 }
 
 /// The limit of an unpacked file, above any file that is copied here: a small gzip file can unpack to terabytes.
@@ -127,29 +126,28 @@ constexpr int64_t kMostBytes = int64_t{256} << 20;
 
 /// Copies a file, unpacked if it is gzip, as MNIST is handed out (zlib reads both). The target appears whole or not at
 /// all.
-llvm::Error copy(const std::string& from, const std::string& to) {
-  return files::writeBy(to, [&](const std::string& temporary) -> llvm::Error {
+Error copy(const std::string& from, const std::string& to) {
+  return files::writeBy(to, [&](const std::string& temporary) -> Error {
     const gzFile in = gzopen(from.c_str(), "rb");
     if (in == nullptr) return files::systemError(from, errno);
     const int out = files::openLog(temporary);
     std::vector<char> piece(1 << 20);
     int64_t bytes = 0;
     int code = out < 0 ? errno : 0, read = 0;
-    while (code == 0 && (read = gzread(in, piece.data(), static_cast<unsigned>(piece.size()))) > 0 &&
-           (bytes += read) <= kMostBytes)
-      code = files::writeAll(out, {piece.data(), static_cast<size_t>(read)});
+    while (code == 0 && (read = gzread(in, piece.data(), unsigned(piece.size()))) > 0 && (bytes += read) <= kMostBytes)
+      code = files::writeAll(out, {piece.data(), size_t(read)});
     int state = Z_OK;
     const std::string why = gzerror(in, &state);
     gzclose(in);
     close(out);
     if (code != 0) return files::systemError(to, code);
     if (bytes > kMostBytes) return failure("{}: has more than {} MiB", from, kMostBytes >> 20);
-    return state == Z_OK || state == Z_STREAM_END ? llvm::Error::success() : failure("{}: {}", from, why);
+    return state == Z_OK || state == Z_STREAM_END ? Error::success() : failure("{}: {}", from, why);
   });
 }
 
 /// Copies MNIST and opens the result as a worker would. All four files are looked for before any is copied.
-llvm::Error prepareImages(const PrepareOptions& options, const Downloads& downloads, Account& account) {
+Error prepareImages(const PrepareOptions& options, const Downloads& downloads, Account& account) {
   const fs::path to = fs::path(options.to) / "mnist";
   std::vector<std::string> sources;
   for (const char* name : kImages) {
@@ -157,18 +155,15 @@ llvm::Error prepareImages(const PrepareOptions& options, const Downloads& downlo
     if (sources.back().empty()) sources.back() = downloads.lookup(std::string(name) + ".gz").second;
     if (!sources.back().empty()) continue;
     account.missing.push_back(fmt::format("MNIST: no {0} or {0}.gz in {1}", name, options.from));
-    return llvm::Error::success();
+    return Error::success();
   }
   fs::create_directories(to);
-  for (size_t i = 0; i < sources.size(); ++i)
-    if (auto error = copy(sources[i], (to / kImages[i]).string())) return error;
-  auto sets = data::open({.kind = data::Source::Kind::Mnist, .path = to.string(), .count = 0});
-  if (!sets) return sets.takeError();
-  auto digest = digestOf(to.string());
-  if (!digest) return digest.takeError();
-  account.done.push_back(fmt::format("MNIST: {} training and {} test images, digest {}: {}", sets->train->count(),
-                                     sets->test->count(), *digest, to.string()));
-  return llvm::Error::success();
+  for (size_t i = 0; i < sources.size(); ++i) TRY(copy(sources[i], (to / kImages[i]).string()));
+  auto sets = TRY(data::open({.kind = data::Source::Kind::Mnist, .path = to.string(), .count = 0}));
+  auto digest = TRY(digestOf(to.string()));
+  account.done.push_back(fmt::format("MNIST: {} training and {} test images, digest {}: {}", sets.train->count(),
+                                     sets.test->count(), digest, to.string()));
+  return Error::success();
 }
 
 /// Returns the path of a set's download in any of its formats; "" if there is none, which is noted as missing.
@@ -186,9 +181,9 @@ std::string fileOf(const RowSet& set, const std::string& folder, const Downloads
 /// names our own columns. Has the interface of text::RowReader, so that eachRow() takes both.
 class TabRows {
  public:
-  TabRows(llvm::StringRef bytes, std::string name) : rest_(bytes), name_(std::move(name)) {}
+  TabRows(StringRef bytes, std::string name) : rest_(bytes), name_(std::move(name)) {}
 
-  llvm::Expected<bool> next(Object& row) {
+  Expected<bool> next(Object& row) {
     while (!rest_.empty()) {
       auto [line, rest] = rest_.split('\n');
       rest_ = rest;
@@ -199,7 +194,7 @@ class TabRows {
       if (line.empty() || (number_ == 1 && input == "input" && output == "output")) continue;
       if (!line.contains('\t') || output.contains('\t'))
         return failure("{}: line {}: not two texts with a tab between them", name_, number_);
-      if (!llvm::json::isUTF8(line)) return failure("{}: line {}: not UTF-8", name_, number_);
+      if (!json::isUTF8(line)) return failure("{}: line {}: not UTF-8", name_, number_);
       row = Object{{"input", input}, {"output", output}};
       return true;
     }
@@ -208,16 +203,16 @@ class TabRows {
   const std::string& place() const { return name_; }
 
  private:
-  llvm::StringRef rest_;
+  StringRef rest_;
   std::string name_;
   size_t number_ = 0;
 };
 
 /// Returns the row under the names of columns that the studies read.
-llvm::Expected<Object> renamed(const RowSet& set, const Object& row, const std::string& place) {
+Expected<Object> renamed(const RowSet& set, const Object& row, const std::string& place) {
   Object result;
   for (const Column& column : set.columns) {
-    const llvm::json::Value* value = nullptr;
+    const json::Value* value = nullptr;
     // The first name that the row has, in the order of the list.
     for (const char* name : column.names) value = value ? value : row.get(name);
     if (const auto text = value ? value->getAsString() : std::nullopt)
@@ -230,61 +225,56 @@ llvm::Expected<Object> renamed(const RowSet& set, const Object& row, const std::
 
 /// Passes each row, renamed, to `take`, up to as many as the set wants. Returns their number.
 template <typename Rows, typename Take>
-llvm::Expected<int64_t> eachRow(const RowSet& set, Rows& rows, Take take) {
+Expected<int64_t> eachRow(const RowSet& set, Rows& rows, Take take) {
   Object row;
   int64_t count = 0;
   while (set.most == 0 || count < set.most) {
-    auto more = rows.next(row);
-    if (!more) return more.takeError();
-    if (!*more) break;
-    auto named = renamed(set, row, rows.place());
-    if (!named) return named.takeError();
-    if (auto error = take(std::move(*named))) return error;
+    auto more = TRY(rows.next(row));
+    if (!more) break;
+    auto named = TRY(renamed(set, row, rows.place()));
+    TRY(take(std::move(named)));
     ++count;
   }
   return count;
 }
 
 /// Writes the rows of a set as JSON lines, the form that the studies read. Returns their number.
-llvm::Expected<int64_t> writeRows(const RowSet& set, const std::string& from, const std::string& to) {
+Expected<int64_t> writeRows(const RowSet& set, const std::string& from, const std::string& to) {
   int64_t count = 0;
-  auto error = files::writeBy(to, [&](const std::string& temporary) -> llvm::Error {
+  auto error = files::writeBy(to, [&](const std::string& temporary) -> Error {
     // Parquet is read by Python (runtime/export), which writes JSON lines to the temporary file. They are mapped and
     // the file unlinked, so that its name is free for the rows.
     std::unique_ptr<llvm::MemoryBuffer> lines;
-    if (llvm::StringRef(from).ends_with(".parquet")) {
-      if (auto error = exports::parquetTexts(from, temporary, set.most)) return error;
-      auto bytes = files::map(temporary);
-      if (!bytes) return bytes.takeError();
-      lines = std::move(*bytes);
+    if (StringRef(from).ends_with(".parquet")) {
+      TRY(exports::parquetTexts(from, temporary, set.most));
+      auto bytes = TRY(files::map(temporary));
+      lines = std::move(bytes);
       unlink(temporary.c_str());
     }
     const int file = files::openLog(temporary);
     if (file < 0) return files::systemError(temporary, errno);
-    const auto take = [&](Object row) -> llvm::Error {
+    const auto take = [&](Object row) -> Error {
       const int code = files::writeAll(file, base::canonicalJson(std::move(row)) + "\n");
-      return code ? files::systemError(to, code) : llvm::Error::success();
+      return code ? files::systemError(to, code) : Error::success();
     };
-    const auto all = [&]() -> llvm::Expected<int64_t> {
-      if (llvm::StringRef(from).ends_with(".tsv")) {
-        auto bytes = files::map(from);
-        if (!bytes) return bytes.takeError();
-        TabRows rows((*bytes)->getBuffer(), from);
+    const auto all = [&]() -> Expected<int64_t> {
+      if (StringRef(from).ends_with(".tsv")) {
+        auto bytes = TRY(files::map(from));
+        TabRows rows(bytes->getBuffer(), from);
         return eachRow(set, rows, take);
       }
       if (lines) {
         const auto rows = text::RowReader::parse(lines->getBuffer(), from, text::RowFormat::Json);
         return eachRow(set, *rows, take);
       }
-      auto rows = text::RowReader::open(from);
-      if (!rows) return rows.takeError();
-      return eachRow(set, **rows, take);
+      auto rows = TRY(text::RowReader::open(from));
+      return eachRow(set, *rows, take);
     };
     auto written = all();
     close(file);
     if (!written) return written.takeError();
     count = *written;
-    return llvm::Error::success();
+    return Error::success();
   });
   if (error) return error;
   return count;
@@ -299,42 +289,38 @@ std::string tokensText(const RowSet& set, const std::string& path, const std::st
   options.tokenizer = tokenizer;
   options.vocabulary = kLlama3Vocabulary;
   auto rows = text::TokenRows::open(options);
-  if (!rows) return llvm::toString(rows.takeError());
+  if (!rows) return toString(rows.takeError());
   auto lengths = text::rowLengths(*rows, base::allCores());
-  if (!lengths) return llvm::toString(lengths.takeError());
+  if (!lengths) return toString(lengths.takeError());
   return fmt::format("the first {} have {} tokens, the longest {}; the reference study's subset of {} has {}",
                      lengths->count(), lengths->sum(), lengths->longest(), kSubset, set.published);
 }
 
 /// Converts one set, with its digest and tokens for the account.
-llvm::Error prepareRows(const RowSet& set, const PrepareOptions& options, const Downloads& downloads,
-                        const std::string& tokenizer, Account& account) {
+Error prepareRows(const RowSet& set, const PrepareOptions& options, const Downloads& downloads,
+                  const std::string& tokenizer, Account& account) {
   const std::string from = fileOf(set, options.from, downloads, account);
-  if (from.empty()) return llvm::Error::success();
+  if (from.empty()) return Error::success();
   const std::string to = (fs::path(options.to) / "llm" / (std::string(text::nameOf(set.kind)) + ".jsonl")).string();
-  auto count = writeRows(set, from, to);
-  if (!count) return count.takeError();
-  auto digest = digestOf(to);
-  if (!digest) return digest.takeError();
-  account.done.push_back(fmt::format("{}: {} rows{}, digest {}: {}\n    {}", set.title, *count,
-                                     *count == set.most ? " (the maximum)" : "", *digest, to,
+  auto count = TRY(writeRows(set, from, to));
+  auto digest = TRY(digestOf(to));
+  account.done.push_back(fmt::format("{}: {} rows{}, digest {}: {}\n    {}", set.title, count,
+                                     count == set.most ? " (the maximum)" : "", digest, to,
                                      tokensText(set, to, tokenizer)));
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Copies the vocabulary of Llama 3 in either of its forms, and returns its path, or "" if it is missing. Weights are
 /// not read: the studies draw them at random, which takes the same time, and Meta's shards are pickles, which are
 /// programs.
-llvm::Expected<std::string> prepareTokenizer(const PrepareOptions& options, const Downloads& downloads,
-                                             Account& account) {
+Expected<std::string> prepareTokenizer(const PrepareOptions& options, const Downloads& downloads, Account& account) {
   for (const char* name : {"tokenizer.model", "tokenizer.json"}) {
     const std::string from = downloads.lookup(name).second;
     if (from.empty()) continue;
-    auto tokenizer = text::Tokenizer::open(from);
-    if (!tokenizer) return tokenizer.takeError();
+    auto tokenizer = TRY(text::Tokenizer::open(from));
     const std::string to = (fs::path(options.to) / "llm" / "tokenizer.model").string();
-    if (auto error = copy(from, to)) return error;
-    account.done.push_back(fmt::format("tokenizer: {} tokens, of {}: {}", tokenizer->rows(), from, to));
+    TRY(copy(from, to));
+    account.done.push_back(fmt::format("tokenizer: {} tokens, of {}: {}", tokenizer.rows(), from, to));
     return to;
   }
   account.missing.push_back(

@@ -14,6 +14,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/cluster/slurm.h"
 #include "runtime/engine/engine.h"
 #include "runtime/engine/rehearse.h"
@@ -26,28 +27,24 @@ namespace expc::cli {
 
 namespace {
 
-using base::failure;
-
 /// Lines of each kind of change that a stale lock shows before a run; `expc plan --diff` shows more.
 constexpr size_t kShownBeforeRun = 10;
 
 /// Reads the lock beside the study, if there is one. The error says that it is stale, with what changed, or unreadable.
-llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& options, const Console& console) {
+Expected<std::optional<json::Value>> openLock(const RunOptions& options, const Console& console) {
   const std::string path = lockPath(options.study.file);
   if (!files::isThere(path)) return std::nullopt;
-  llvm::Expected<llvm::json::Value> found = readLock(path);
-  if (!found) return found.takeError();
+  json::Value found = TRY(readLock(path));
   // The lock covers the whole file, so the file is compiled again without presets and -D.
   Compilation compilation;
   StudyOptions whole = options.study;
   whole.overrides.clear();
   open(whole, load::FileSystem::real(), console, compilation);
-  llvm::Expected<llvm::json::Value> now = makeLock(*compilation.program, false, compilation.emitter);
-  if (!now) return now.takeError();
+  json::Value now = TRY(makeLock(*compilation.program, false, compilation.emitter));
   std::string changes;
-  for (const std::string& line : compareLocks(*found, *now, kShownBeforeRun, options.study.study))
+  for (const std::string& line : compareLocks(found, now, kShownBeforeRun, options.study.study))
     changes += "\n  " + line;
-  if (changes.empty()) return std::move(*found);
+  if (changes.empty()) return found;
   return failure(
       "the study differs from its lock ({}). If you meant to change it, run `expc plan {} --lock`. Changes:{}", path,
       options.study.file, changes);
@@ -55,24 +52,23 @@ llvm::Expected<std::optional<llvm::json::Value>> openLock(const RunOptions& opti
 
 /// Returns the nodes that the command line or an allocation names; nothing if trials run on this machine only. In that
 /// case the engine needs no agents.
-llvm::Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOptions& options, const Console& console) {
+Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOptions& options, const Console& console) {
   const MachineOptions& machine = options.machine;
   engine::nodes::NodesAsked asked;
   std::error_code failed;  // without /proc the engine cannot start workers either
   asked.program = std::filesystem::read_symlink("/proc/self/exe", failed).string();
-  auto allocation = allocationOf(machine);
-  if (!allocation) return allocation.takeError();
-  const unsigned count = nodesOf(machine, *allocation);
+  auto allocation = TRY(allocationOf(machine));
+  const unsigned count = nodesOf(machine, allocation);
   // The user's own line starts agents: nodes are only numbered, and it is up to that line to reach them.
   if (!machine.agents.empty()) {
     for (unsigned number = 1; number <= count; ++number) asked.all.push_back({fmt::to_string(number), machine.agents});
     return asked;
   }
-  if (!*allocation) {
+  if (!allocation) {
     if (count == 1) return std::nullopt;
     return failure("--nodes needs an allocation of Slurm (salloc, or --on slurm), or --agents-by");
   }
-  const cluster::Allocation& own = **allocation;
+  const cluster::Allocation& own = *allocation;
   if (count > own.nodes.size())
     return failure("--nodes {}: allocation {} has only {}", count, own.job, own.nodes.size());
   // One node that is this one needs no agent.
@@ -85,7 +81,7 @@ llvm::Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOpt
 }
 
 /// Measures one study, judges and reports it. Returns the exit code of its verdicts.
-int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optional<llvm::json::Value>& lock,
+int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optional<json::Value>& lock,
            const Console& console) {
   const plan::Plan& plan = chosen.plan;
   if (chosen.chosen && chosen.chosen->empty())
@@ -109,13 +105,13 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   auto left = cluster::secondsLeft();
   if (!left)
     console.message("the end of this allocation is unknown, so the run may be cut off there: {}",
-                    llvm::toString(left.takeError()));
+                    toString(left.takeError()));
   else if (*left)
     engine_options.ends_at = engine_options.clock->boot() + **left;
 
   if (auto error = checkRows(plan, chosen.chosen)) return console.error(std::move(error));
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
-  llvm::Expected<engine::RunOutcome> outcome =
+  Expected<engine::RunOutcome> outcome =
       engine::run(options.pilot ? simulate::pilotOf(plan) : plan, engine_options, *progress);
   if (!outcome) return console.error(outcome);
   if (outcome->ending == engine::Ending::Interrupted) return kInterrupted;
@@ -130,8 +126,8 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   if (options.brief && outcome->ending != engine::Ending::NothingToDo) {
     int64_t newest = 0;
     for (const store::Trial& trial : results.trials) newest = std::max(newest, trial.run);
-    earlier = static_cast<size_t>(
-        std::ranges::count_if(results.trials, [&](const store::Trial& trial) { return trial.run < newest; }));
+    earlier =
+        size_t(std::ranges::count_if(results.trials, [&](const store::Trial& trial) { return trial.run < newest; }));
   }
   const int code = showVerdicts(plan, results, options, console);
   if (earlier > 0)
@@ -142,17 +138,16 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
 }
 
 /// Starts the server that shows the run to a browser, if the options ask for one.
-llvm::Expected<std::optional<report::LiveServer>> serve(const std::vector<ChosenPlan>& chosen,
-                                                        const RunOptions& options, const Console& console) {
+Expected<std::optional<report::LiveServer>> serve(const std::vector<ChosenPlan>& chosen, const RunOptions& options,
+                                                  const Console& console) {
   if (options.serve.empty()) return std::nullopt;
   // The server is another process, so it gets copies of the plans.
   std::vector<plan::Plan> plans;
   for (const ChosenPlan& one : chosen) plans.push_back(one.plan);
-  const auto port = options.serve == "free" ? 0u : static_cast<unsigned>(std::stoul(options.serve));
-  auto server = report::LiveServer::start(port, std::move(plans), options.results);
-  if (!server) return server.takeError();
-  console.message("watch the run at {}", server->url());
-  return std::optional<report::LiveServer>(std::move(*server));
+  const auto port = options.serve == "free" ? 0u : unsigned(std::stoul(options.serve));
+  auto server = TRY(report::LiveServer::start(port, std::move(plans), options.results));
+  console.message("watch the run at {}", server.url());
+  return std::optional<report::LiveServer>(std::move(server));
 }
 
 /// Runs all selected studies in this process. Everything that can fail early does so before the first trial starts.
@@ -206,14 +201,12 @@ int codeOf(const plan::Plan& plan, const engine::RehearsalOutcome& outcome) {
 
 /// Returns the text for `--null-gpus` that stands for the GPUs of a system. The error names the property that the
 /// system does not state.
-llvm::Expected<std::string> nullGpusAs(const check::System& system) {
+Expected<std::string> nullGpusAs(const check::System& system) {
   for (const char* property : {"gpus", "gpu.memory"}) {
     if (system[property]) continue;
     return failure("system '{}' declares no {}: add it, or use --null-gpus 4x94GB", system.name, property);
   }
-  const auto number = [&](const char* property) {
-    return static_cast<uint64_t>(system[property]->asNumber()->toDouble());
-  };
+  const auto number = [&](const char* property) { return uint64_t(system[property]->asNumber()->toDouble()); };
   return fmt::format("{}x{}B", number("gpus"), number("gpu.memory"));
 }
 
@@ -227,7 +220,7 @@ int rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, 
     return kNothingRan;
   }
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
-  llvm::Expected<engine::RehearsalOutcome> outcome = engine::rehearse(plan, engine, *progress);
+  Expected<engine::RehearsalOutcome> outcome = engine::rehearse(plan, engine, *progress);
   if (!outcome) return console.error(outcome);
   const report::Part part =
       report::rehearsalPart(plan, outcome->study, {.logs = rehearsal::folderOf(options.results) + "/logs"});

@@ -19,7 +19,7 @@ namespace {
 /// A format by its reader: the word that marks it, the column that tells rows apart, with its type and a pattern of its
 /// values, and a metric. "" for `key`: it has no rows.
 struct Known {
-  llvm::StringRef mark, reader, key, type, pattern, metric, traits;
+  StringRef mark, reader, key, type, pattern, metric, traits;
 };
 constexpr Known kKnown[] = {
     {"algbw", "nccl_tests", "size", "Bytes", "(^|\n) *([0-9]+) +[0-9]+ +[a-z0-9_]+ +[a-z]+ +-?[0-9]+ ", "busbw",
@@ -37,10 +37,10 @@ constexpr Known kKnown[] = {
     {"\"exit_codes\"", "hyperfine", "command", "string", "\"(command)\" *: *\"([^\"\\]+)\"", "median", "Time lower"}};
 
 /// The values that a format's pattern finds, each once, as levels of a study.
-std::vector<std::string> levelsIn(llvm::StringRef text, const Known& known) {
+std::vector<std::string> levelsIn(StringRef text, const Known& known) {
   std::vector<std::string> levels;
   const llvm::Regex pattern(known.pattern);
-  llvm::SmallVector<llvm::StringRef> found;
+  llvm::SmallVector<StringRef> found;
   for (; !known.key.empty() && pattern.match(text, &found); text = text.substr(found[0].end() - text.begin())) {
     std::string level = known.type == "string" ? fmt::format("\"{}\"", found[2].str()) : found[2].str();
     if (known.type == "Bytes") level += "B";
@@ -56,7 +56,7 @@ constexpr const char* kOnce =
 
 }  // namespace
 
-std::optional<std::string> starterFrom(llvm::StringRef text, const std::string& file) {
+std::optional<std::string> starterFrom(StringRef text, const std::string& file) {
   const auto* known = std::ranges::find_if(kKnown, [&](const Known& one) { return text.contains(one.mark); });
   if (known == std::end(kKnown)) return std::nullopt;
   const std::vector<std::string> levels = levelsIn(text, *known);

@@ -64,7 +64,7 @@ int mergeStore(const StoreOptions& options, const Console& console) {
 /// Writes the store as one SQLite file.
 int exportStore(const StoreOptions& options, const Console& console) {
   std::vector<std::string> messages;
-  llvm::Error error = store::exportSql(options.results, options.other, messages);
+  Error error = store::exportSql(options.results, options.other, messages);
   tell(messages, console);
   if (error) return console.error(std::move(error));
   return console.finish(fmt::format("{}\n", options.other));

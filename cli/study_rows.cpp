@@ -1,11 +1,10 @@
 #include "cli/study_rows.h"
 
-#include <llvm/ADT/StringRef.h>
-
 #include <algorithm>
 #include <system_error>
 
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/model/llama.h"
 
@@ -13,7 +12,7 @@ namespace expc::cli {
 
 namespace fs = std::filesystem;
 
-std::string pathIn(const llvm::json::Object& parameters, llvm::StringRef name, const fs::path& root) {
+std::string pathIn(const json::Object& parameters, StringRef name, const fs::path& root) {
   const auto* level = parameters.getObject(name);
   if (level == nullptr || level->size() != 1) return "";
   const auto* payload = level->begin()->second.getAsArray();
@@ -21,14 +20,14 @@ std::string pathIn(const llvm::json::Object& parameters, llvm::StringRef name, c
   return path ? (root / path->str()).string() : "";
 }
 
-std::optional<dataset::RowsSource> rowsOf(const llvm::json::Object& parameters, const fs::path& root) {
+std::optional<dataset::RowsSource> rowsOf(const json::Object& parameters, const fs::path& root) {
   dataset::RowsSource source;
   text::TokenRowsOptions& rows = source.rows;
   rows.data.path = pathIn(parameters, "data", root);
   const auto kind = text::templateNamed(parameters.getString("template").value_or(""));
   if (rows.data.path.empty() || !kind) return std::nullopt;
   rows.data.kind = *kind;
-  rows.data.pairs = parameters.getString("method") == llvm::StringRef("dpo");
+  rows.data.pairs = parameters.getString("method") == StringRef("dpo");
   rows.data.row_limit = parameters.getInteger("row_limit").value_or(0);
   rows.max_length = parameters.getInteger("max_length").value_or(0);
   rows.tokenizer = pathIn(parameters, "tokenizer", root);
@@ -46,21 +45,21 @@ std::optional<dataset::RowsSource> rowsOf(const llvm::json::Object& parameters, 
     if (auto config = llama::readConfig(rows.model_folder))
       rows.vocabulary = config->vocabulary;
     else
-      llvm::consumeError(config.takeError());  // the plan has a note about it
+      consumeError(config.takeError());  // the plan has a note about it
   return source;
 }
 
-std::string keyOf(const llvm::json::Object& parameters) {
-  llvm::json::Object key;
+std::string keyOf(const json::Object& parameters) {
+  json::Object key;
   for (const char* name :
        {"data", "template", "row_limit", "max_length", "tokenizer", "model", "validation", "questions"})
     if (const auto* value = parameters.get(name)) key[name] = *value;
-  key["pairs"] = parameters.getString("method") == llvm::StringRef("dpo");
-  return base::canonicalJson(llvm::json::Value(std::move(key)));
+  key["pairs"] = parameters.getString("method") == StringRef("dpo");
+  return base::canonicalJson(json::Value(std::move(key)));
 }
 
-llvm::Error checkRows(const plan::Plan& plan, const std::optional<std::set<std::string>>& chosen,
-                      std::vector<std::string>* in_part) {
+Error checkRows(const plan::Plan& plan, const std::optional<std::set<std::string>>& chosen,
+                std::vector<std::string>* in_part) {
   const bool evaluates =
       std::ranges::any_of(plan.design.kinds, [](const auto& kind) { return kind.kind == plan::TrialKind::Quality; });
   std::set<std::string> seen;
@@ -78,9 +77,9 @@ llvm::Error checkRows(const plan::Plan& plan, const std::optional<std::set<std::
       there &= path.empty() || fs::exists(path, unreadable);
     if (!there) continue;
     std::vector<std::string> more;
-    if (auto error = dataset::checkRows(*source, evaluates, base::allCores(), in_part ? *in_part : more)) return error;
+    TRY(dataset::checkRows(*source, evaluates, base::allCores(), in_part ? *in_part : more));
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 }  // namespace expc::cli

@@ -10,6 +10,7 @@
 #include "cli/compilation.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 #include "runtime/machine/gpus.h"
 #include "runtime/machine/probe.h"
@@ -18,12 +19,10 @@
 namespace expc::cli {
 namespace {
 
-using base::failure;
-
 /// Values of the language for counts and for sizes.
-check::Value count(uint64_t number) { return check::Value::number(static_cast<int64_t>(number)); }
+check::Value count(uint64_t number) { return check::Value::number(int64_t(number)); }
 check::Value bytes(uint64_t number) {
-  return check::Value::number(static_cast<int64_t>(number), check::Dimension::of(check::Dimension::Bytes));
+  return check::Value::number(int64_t(number), check::Dimension::of(check::Dimension::Bytes));
 }
 
 /// Returns the machines that come with expc, under names without their module. They are checked by themselves, so that
@@ -51,9 +50,9 @@ std::optional<check::System> measuredSystem(const store::Store& store) {
   // there is any.
   std::ranges::stable_partition(sessions, [](const auto* session) { return session->onNullCards(); });
   for (const store::Session* session : llvm::reverse(sessions)) {
-    const auto environment = llvm::expectedToOptional(base::parseJson(session->environment_json));
-    const llvm::json::Object* object = environment ? environment->getAsObject() : nullptr;
-    if (const llvm::json::Object* system = object ? object->getObject("system") : nullptr)
+    const auto environment = expectedToOptional(base::parseJson(session->environment_json));
+    const json::Object* object = environment ? environment->getAsObject() : nullptr;
+    if (const json::Object* system = object ? object->getObject("system") : nullptr)
       return check::systemFromJson("local", *system);
   }
   return std::nullopt;
@@ -61,27 +60,25 @@ std::optional<check::System> measuredSystem(const store::Store& store) {
 
 }  // namespace
 
-llvm::Expected<check::System> localSystem(const MachineOptions& options) {
-  auto null_gpus = nullGpusOf(options);
-  if (!null_gpus) return null_gpus.takeError();
-  const machine::Machine machine = machine::probe(*null_gpus);
-  llvm::Expected<std::vector<machine::Slot>> slots = machine::slots(machine, options.devices);
-  if (!slots) return slots.takeError();
+Expected<check::System> localSystem(const MachineOptions& options) {
+  auto null_gpus = TRY(nullGpusOf(options));
+  const machine::Machine machine = machine::probe(null_gpus);
+  std::vector<machine::Slot> slots = TRY(machine::slots(machine, options.devices));
   check::System system = check::System::unknown("local");
   // An allocation that cannot be read leaves the number of nodes unknown; a run reports the error.
-  const auto allocation = llvm::expectedToOptional(allocationOf(options));
+  const auto allocation = expectedToOptional(allocationOf(options));
   if (allocation) system.set("nodes", count(nodesOf(options, *allocation)));
   // If this machine is not one of the run's nodes, as on a login node, only their number is known before they are
   // asked.
   if (allocation && *allocation && !(*allocation)->is_here) return system;
-  system.set("gpus", count(slots->size()));
-  system.set("gpu.present", check::Value::boolean(slots->front().gpu));
+  system.set("gpus", count(slots.size()));
+  system.set("gpu.present", check::Value::boolean(slots.front().gpu));
   if (machine.sockets > 0) system.set("sockets", count(machine.sockets));
   if (machine.cores > 0) system.set("cores", count(machine.cores));
   if (machine.memory_bytes > 0) system.set("memory", bytes(machine.memory_bytes));
   // The smallest GPU in use decides: a point must fit on each of them.
   uint64_t memory = 0;
-  for (const machine::Slot& slot : *slots)
+  for (const machine::Slot& slot : slots)
     for (const machine::Gpu& gpu : machine.gpus) {
       if (!slot.gpu || gpu.index != slot.index) continue;
       system.set("gpu.name", check::Value::text(gpu.name));
@@ -91,35 +88,34 @@ llvm::Expected<check::System> localSystem(const MachineOptions& options) {
   return system;
 }
 
-llvm::Expected<std::optional<cluster::Allocation>> allocationOf(const MachineOptions& options) {
+Expected<std::optional<cluster::Allocation>> allocationOf(const MachineOptions& options) {
   if (!options.agents.empty()) return std::nullopt;
   return cluster::allocation();
 }
 
 unsigned nodesOf(const MachineOptions& options, const std::optional<cluster::Allocation>& allocation) {
-  return options.nodes.value_or(allocation ? static_cast<unsigned>(allocation->nodes.size()) : 1);
+  return options.nodes.value_or(allocation ? unsigned(allocation->nodes.size()) : 1);
 }
 
-llvm::Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options) {
+Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& options) {
   if (options.null_gpus.empty()) return std::nullopt;
   const char* folder = std::getenv("EXPC_NULLGPU_FOLDER");  // tests use the build's folder
   return machine::nullGpusFrom(options.null_gpus, folder ? folder : besideThis("../lib/nullgpu"));
 }
 
-llvm::Error addResources(const MachineOptions& options, engine::Resources& resources) {
-  auto null_gpus = nullGpusOf(options);
-  if (!null_gpus) return null_gpus.takeError();
-  resources.null_gpus = std::move(*null_gpus);
+Error addResources(const MachineOptions& options, engine::Resources& resources) {
+  auto null_gpus = TRY(nullGpusOf(options));
+  resources.null_gpus = std::move(null_gpus);
   // A worker that was named runs on every device, so no second one is looked for.
   if (resources.worker.empty()) resources.cuda_worker = besideThis("expc-worker-cuda");
   if (resources.worker.empty()) resources.worker = besideThis("expc-worker");
   resources.command_worker = besideThis("expc-worker-command");
   resources.devices = options.devices;
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<check::System> findSystem(const check::Program& program, const std::string& name,
-                                         const MachineOptions& options) {
+Expected<check::System> findSystem(const check::Program& program, const std::string& name,
+                                   const MachineOptions& options) {
   if (name == "local") {
     // A reader of results wants the machine that measured; only without one it is this machine.
     if (const store::Store* store = options.measured ? options.measured() : nullptr)

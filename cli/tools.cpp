@@ -23,6 +23,7 @@
 #include "compiler/parse/parse.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::cli {
@@ -87,13 +88,12 @@ struct DocOptions {
 
 /// Returns the page of a built-in module, by its name with or without "std.", else of a file, as far as it can be read;
 /// nothing if it is no text. `compilation` gets the diagnostics. The error says why the file cannot be opened.
-llvm::Expected<std::optional<editor::ModulePage>> pageOf(const std::string& what, Compilation& compilation) {
+Expected<std::optional<editor::ModulePage>> pageOf(const std::string& what, Compilation& compilation) {
   const std::string bare = what.starts_with("std.") ? what.substr(4) : what;
   const std::optional<std::string_view> own = stdlib::module(bare);
-  llvm::Expected<std::string> text = own ? std::string(*own) : load::FileSystem::real().read(what);
-  if (!text) return text.takeError();
-  const auto file = parse::load(compilation.sources, own ? fmt::format("<stdlib>/{}.exp", bare) : what,
-                                std::move(*text), compilation.emitter);
+  std::string text = TRY(own ? std::string(*own) : load::FileSystem::real().read(what));
+  const auto file = parse::load(compilation.sources, own ? fmt::format("<stdlib>/{}.exp", bare) : what, std::move(text),
+                                compilation.emitter);
   if (!file) return std::nullopt;
   return editor::modulePage(compilation.sources, parse::parse(compilation.sources, *file, compilation.emitter),
                             own ? "std." + bare : what, (own ? bare : llvm::sys::path::stem(what).str()) + ".");
@@ -107,7 +107,7 @@ std::string allModules() {
   for (std::string_view name : stdlib::names()) {
     Compilation compilation;
     const std::string title = fmt::format("std.{}", name);
-    out += fmt::format("{:<{}}  {}\n", title, widest, llvm::cantFail(pageOf(title, compilation))->summary);
+    out += fmt::format("{:<{}}  {}\n", title, widest, cantFail(pageOf(title, compilation))->summary);
   }
   return out;
 }
@@ -130,7 +130,7 @@ std::optional<editor::ModulePage> pageNamed(const std::string& what, const Conso
   if (page)
     showDiagnostics(compilation, console);
   else
-    console.error("cannot read {}: {}", what, llvm::toString(page.takeError()));
+    console.error("cannot read {}: {}", what, toString(page.takeError()));
   return std::nullopt;
 }
 
@@ -144,7 +144,7 @@ int doc(const DocOptions& options, const Console& console) {
     if (!page) return kError;
     if (options.workload) {
       const std::vector<std::string>& names = page->workloads;
-      if (!llvm::is_contained(names, *options.workload)) {
+      if (!is_contained(names, *options.workload)) {
         const std::string all = names.empty() ? "none" : llvm::join(names, ", ");
         return console.error("{} has no workload '{}'; {}", page->title, *options.workload,
                              diag::didYouMean(*options.workload, names, fmt::format("it has {}", all)));
@@ -224,8 +224,7 @@ int newStudy(const NewOptions& options, const Console& console) {
       return console.error("{} exists; choose another name, or replace it with --force", file);
   }
   for (const auto& [file, content] : written) {
-    if (llvm::Error error = files::write(file, content))
-      return console.error("cannot write {}", llvm::toString(std::move(error)));
+    if (Error error = files::write(file, content)) return console.error("cannot write {}", toString(std::move(error)));
     said += fmt::format("wrote {}\n", file);
   }
   return console.finish(said + fmt::format("  expc check {0}\n  expc plan {0}\n  expc run {0}{1}\n", shown,
@@ -273,7 +272,7 @@ int lsp(const bool&, const Console& console) {
 std::vector<std::string> workloadsOf(const std::string& module) {
   Compilation unheard;
   // Completion wants names or nothing: diagnostics stay unheard.
-  const auto page = llvm::expectedToOptional(pageOf(module, unheard)).value_or(std::nullopt);
+  const auto page = expectedToOptional(pageOf(module, unheard)).value_or(std::nullopt);
   return page ? page->workloads : std::vector<std::string>();
 }
 

@@ -31,16 +31,14 @@ namespace expc::cli {
 
 namespace {
 
-using base::failure;
-
 /// Prints the breakdown of time for every pair of points with this change, and counts the pairs that lack profile
 /// trials.
 int showExplanation(const describe::Findings& findings, const ReportOptions& options, const Console& console) {
   const plan::Plan& plan = findings.plan;
   auto pairs = describe::pairsOf(plan, options.explain);
-  if (!pairs) return console.error(base::printable(llvm::toString(pairs.takeError())));
+  if (!pairs) return console.error(base::printable(toString(pairs.takeError())));
   std::vector<report::Block> parts;
-  llvm::json::Array explained;
+  json::Array explained;
   for (const auto& [treated, baseline] : *pairs) {
     const auto found = describe::attributePair(findings, treated, baseline);
     if (!found) continue;
@@ -54,7 +52,7 @@ int showExplanation(const describe::Findings& findings, const ReportOptions& opt
                     pairs->size(), options.explain, report::profileAdvice(plan));
   if (explained.empty()) return kError;
   return console.finish(options.format == Format::Json
-                            ? base::prettyJson(llvm::json::Value(std::move(explained))) + "\n"
+                            ? base::prettyJson(json::Value(std::move(explained))) + "\n"
                             : report::documentText(parts, console.width(), console.colourOut()));
 }
 
@@ -71,7 +69,7 @@ std::string fileName(const std::string& chart) {
 
 /// Returns the chart that `--chart` means: its number on the page, its name, or the beginning of exactly one name. ""
 /// means the only chart. The error lists all charts.
-llvm::Expected<const report::Chart*> chosen(const std::vector<report::Chart>& charts, const std::string& wanted) {
+Expected<const report::Chart*> chosen(const std::vector<report::Chart>& charts, const std::string& wanted) {
   std::string names;
   // An exact name or number wins at once, so a name that is the beginning of another one stays reachable.
   std::vector<const report::Chart*> begins;
@@ -95,13 +93,13 @@ int drawOne(const std::vector<report::Chart>& charts, const ReportOptions& optio
   auto chart = chosen(charts, options.chart);
   if (!chart) return console.error(chart);
   const std::string path = options.to.empty() ? fileName((*chart)->name) + "." + format : options.to;
-  if (llvm::Error error = exports::drawChart(**chart, format, path)) return console.error(std::move(error));
+  if (Error error = exports::drawChart(**chart, format, path)) return console.error(std::move(error));
   return console.finish(base::printable(path) + "\n");
 }
 
 }  // namespace
 
-llvm::Expected<store::Store> openStore(const std::string& folder, const Console* console) {
+Expected<store::Store> openStore(const std::string& folder, const Console* console) {
   std::vector<std::string> messages;
   auto store = store::Store::openForReading(folder, messages);
   for (const std::string& message : messages)
@@ -127,10 +125,10 @@ int showVerdicts(const plan::Plan& plan, const store::Results& results, const Re
   html.folder = options.results;
   html.program = "expc " + std::string(kVersion);
   html.rehearsed = rehearsed ? &*rehearsed : nullptr;
-  llvm::Error written = report::writeHtml(page, findings, html);
-  const bool page_failed = static_cast<bool>(written);
+  Error written = report::writeHtml(page, findings, html);
+  const bool page_failed = bool(written);
   if (page_failed && options.html.empty())  // nobody asked for it: the verdicts are what counts
-    console.message("the report page was not written: {}", llvm::toString(std::move(written)));
+    console.message("the report page was not written: {}", toString(std::move(written)));
   else if (page_failed)
     console.error(std::move(written));
 
@@ -153,9 +151,9 @@ int showVerdicts(const plan::Plan& plan, const store::Results& results, const Re
 
 std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results,
                                             const Console& console) {
-  llvm::Expected<rehearsal::Study> found = rehearsal::read(results, plan.study);
+  Expected<rehearsal::Study> found = rehearsal::read(results, plan.study);
   if (found) return std::move(*found);
-  console.message("cannot read the rehearsal: {}", llvm::toString(found.takeError()));
+  console.message("cannot read the rehearsal: {}", toString(found.takeError()));
   return std::nullopt;
 }
 

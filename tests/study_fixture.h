@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/check/check.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::check {
 
@@ -17,7 +18,7 @@ struct Fixture {
   explicit Fixture(const std::string& text, std::map<std::string, std::string> files = {},
                    std::vector<std::string> overrides = {})
       : emitter(collector) {
-    load::FileSystem system{[files](const std::string& path) -> llvm::Expected<std::string> {
+    load::FileSystem system{[files](const std::string& path) -> Expected<std::string> {
       auto found = files.find(path);
       if (found == files.end())
         return llvm::errorCodeToError(std::make_error_code(std::errc::no_such_file_or_directory));

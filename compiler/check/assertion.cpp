@@ -104,7 +104,7 @@ struct AssertionChecker {
     const ast::Identifier* word = other ? wordOf(*other) : nullptr;
     if (word && (study.findComparison(word->name) >= 0 || study.findMetric(word->name) >= 0)) {
       const auto written = [&](source::Range range) { return context.written(range); };
-      std::string sign(llvm::StringRef(written({expr.range.file, expr.range.end, other->range.begin})).trim());
+      std::string sign(StringRef(written({expr.range.file, expr.range.end, other->range.begin})).trim());
       sign.front() = sign.front() == '<' ? '>' : sign.front() == '>' ? '<' : sign.front();
       turned = true;
       const std::string mended = fmt::format("{} {} {}", written(declaration.bound->range), sign, written(expr.range));
@@ -192,7 +192,7 @@ struct AssertionChecker {
       // A comparison has no value at the level that it compares with.
       for (const Comparison* at = comparison(); at; at = study.comparison(at->inner))
         if (at->over == factor) levels -= levels > 0;
-      most = (most * Rational(static_cast<int64_t>(levels))).value_or(quantifier.least);
+      most = (most * Rational(int64_t(levels))).value_or(quantifier.least);
     }
     if (!(most < quantifier.least)) return;
     emitter.emit(expr.range, errors::OutOfRange, "the number behind 'at least'", quantifier.least.toString(),
@@ -261,7 +261,7 @@ struct AssertionChecker {
     const ast::Identifier* word = binary->op == ast::BinaryOp::Equal ? wordOf(*binary->left) : nullptr;
     const int factor = word ? study.findFactor(word->name) : -1;
     if (factor < 0 || bound_at[factor].isValid()) return;
-    pinAt(static_cast<unsigned>(factor), *word, *binary->right);
+    pinAt(unsigned(factor), *word, *binary->right);
   }
 
   /// The number of parts of `a and b and …` that are the word `feasible`.
@@ -298,8 +298,8 @@ struct AssertionChecker {
     for (unsigned parameter : parametersOf(*quantifier.where)) {
       int factor = study.factor_of[parameter];
       if (factor < 0 || known[factor]) continue;
-      if (comparison() && comparison()->lacks(static_cast<unsigned>(factor))) {
-        goneFactor(context, *comparison(), static_cast<unsigned>(factor), declared.where->range);
+      if (comparison() && comparison()->lacks(unsigned(factor))) {
+        goneFactor(context, *comparison(), unsigned(factor), declared.where->range);
         continue;
       }
       emitter.emit(
@@ -369,7 +369,7 @@ struct AssertionChecker {
   /// Whether something but the factor itself decides at which of its levels there are points: a rule, its activity, or
   /// what a comparison is narrowed to.
   bool isRuled(unsigned factor) const {
-    const auto reads = [&](unsigned parameter) { return study.factor_of[parameter] == static_cast<int>(factor); };
+    const auto reads = [&](unsigned parameter) { return study.factor_of[parameter] == int(factor); };
     for (const Comparison* at = comparison(); at; at = study.comparison(at->inner))
       if (at->where && std::ranges::any_of(parametersOf(*at->where), reads)) return true;
     return study.factors[factor].active || std::ranges::any_of(study.rules, [&](const Rule& rule) {
@@ -403,7 +403,7 @@ struct AssertionChecker {
         return context.context.note(declaration.like->parts.back().range, *refused);
       return void(diag::unknownName(emitter, declaration.like->range, "reference", wanted, namesOf(study.references)));
     }
-    assertion.like = static_cast<unsigned>(index);
+    assertion.like = unsigned(index);
     const Published& published = study.references[*assertion.like];
     context.context.note(declaration.like->parts.back().range, published.range);
     // Some row must publish the metric, or a part from which it is derived.
@@ -423,7 +423,7 @@ struct AssertionChecker {
   /// Whether the judged metric is `published` itself or derived from it.
   bool publishes(unsigned published) const {
     if (published == *assertion.metric) return true;
-    return metric().derived && llvm::is_contained(metricsOf(*metric().derived), published);
+    return metric().derived && is_contained(metricsOf(*metric().derived), published);
   }
 
   /// A bound in the subject's unit; nothing after a report. A plain number may be bounded by a share.

@@ -6,7 +6,6 @@
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Regex.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
 #include "compiler/parse/parse.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/trial_report.h"
 
 namespace expc::check {
@@ -26,7 +26,7 @@ EXPC_DIAGNOSTIC(ShellWord, "'{0}' is passed to the program unchanged: commands r
 
 /// Whether an argument looks like shell syntax (`<`, `>out.txt`, `2>&1`, `|`), which no shell will interpret.
 /// Words such as `<pad>` and `>=` do not.
-bool isShellWord(llvm::StringRef text) {
+bool isShellWord(StringRef text) {
   static const llvm::Regex shell("^(\\|\\|?|&&?|;|<<?<?|[0-9&]?>>?(&[0-9])?|[0-9&]?(<|>>?)[^<>=&]+)$");
   return shell.match(text);
 }
@@ -156,8 +156,8 @@ struct CommandChecker {
       size_t end = value.compare(at, 2, "${") == 0 ? value.find('}', at) : std::string::npos;
       if (end == std::string::npos) {
         // `$n` or `$(…)`, as a shell has it; the example names a parameter where it can.
-        const llvm::StringRef rest = llvm::StringRef(value).drop_front(at + 1);
-        const llvm::StringRef name = rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
+        const StringRef rest = StringRef(value).drop_front(at + 1);
+        const StringRef name = rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
         const bool named = workload.findParameter(name.str()) >= 0;
         auto error = bad(text.range, "has a '$' without a parameter");
         if (named)
@@ -172,7 +172,7 @@ struct CommandChecker {
 
   /// Marks one parameter as passed; reports an unknown name.
   void placeholder(source::Range range, const std::string& name) {
-    llvm::StringRef list = name;
+    StringRef list = name;
     if (!list.consume_back(plan::kFirst)) list.consume_back(plan::kLast);
     const int inside = workload.findParameter(list.str());
     if (inside >= 0 && workload.parameters[inside].inside) {
@@ -186,7 +186,7 @@ struct CommandChecker {
       compute(range, name);
     else if (const size_t dot = name.find('.'); dot != std::string::npos)
       address(range, name.substr(0, dot), name.substr(dot + 1));
-    else if (!llvm::is_contained(names, name))
+    else if (!is_contained(names, name))
       unknown = !diag::unknownName(emitter, range, "parameter", name, namesOf(workload.parameters, names, of.lets));
   }
 
@@ -194,7 +194,7 @@ struct CommandChecker {
   void address(source::Range range, const std::string& service, const std::string& part) {
     std::vector<std::string> own;
     for (const ast::NamedUse& use : declaration.services) own.push_back(use.name.parts.back().name);
-    if (!llvm::is_contained(own, service)) {
+    if (!is_contained(own, service)) {
       // A service that is unknown or was refused has been reported.
       if (workload.lacks_service) return;
       if (diag::closest(service, own)) return void(diag::unknownName(emitter, range, "service", service, own));
@@ -203,7 +203,7 @@ struct CommandChecker {
           .note("write 'service {}' in the workload", service)
           .emit();
     }
-    if (!llvm::is_contained(kOfService, part))
+    if (!is_contained(kOfService, part))
       return void(diag::unknownName(emitter, range, "part of a service's address", part, kOfService));
     const Workload* found = findService(workload, service);
     if (found && found->valid && !tellsPort(*found->command))

@@ -243,7 +243,7 @@ struct Comparisons {
     if (const int index = word ? study.findMetric(word->name) : -1; index >= 0) {
       const Metric& metric = study.metrics[index];
       context.note(*word, metric.range);
-      comparison.weight_metric = static_cast<unsigned>(index);
+      comparison.weight_metric = unsigned(index);
       if (metric.exact && metric.kind == study.metrics[comparison.metric].kind) return true;
       return emitter
           .build(expr.range, errors::TypeMismatch, "a weight", "an exact metric of the same trials, or a number",
@@ -263,7 +263,7 @@ struct Comparisons {
   bool readsThere(const Formula& formula, const Comparison& comparison) {
     for (const unsigned parameter : parametersOf(formula))
       if (const int factor = study.factor_of[parameter]; factor >= 0)
-        if (!isThere(comparison, static_cast<unsigned>(factor), formula.range)) return false;
+        if (!isThere(comparison, unsigned(factor), formula.range)) return false;
     return true;
   }
 
@@ -453,7 +453,7 @@ struct Comparisons {
     for (unsigned i = 0; i < use.parameter_of.size(); ++i) {
       const int real = use.parameter_of[i], factor = study.factor_of[i];
       const auto read = parametersOf(condition);
-      if (real < 0 || factor < 0 || !llvm::is_contained(read, static_cast<unsigned>(real))) continue;
+      if (real < 0 || factor < 0 || !is_contained(read, unsigned(real))) continue;
       base::addOnce(factors, unsigned(factor));
     }
     // Many combinations would take long, for a warning.
@@ -487,7 +487,7 @@ struct Comparisons {
 
 diag::Refusal goneFactor(StudyScope& context, const Comparison& comparison, unsigned factor, source::Range range) {
   const Comparison* at = &comparison;
-  while (!llvm::is_contained(at->aggregated, factor)) at = &context.study.comparisons[*at->inner];
+  while (!is_contained(at->aggregated, factor)) at = &context.study.comparisons[*at->inner];
   if (at->ofProcess()) {
     const Metric& metric = context.study.metrics[at->metric];
     const std::string file = metric.source ? metric.source->file : "";

@@ -20,7 +20,7 @@ constexpr size_t kMaxLevels = 10000;
 
 bool Refinement::allows(const Value& value) const {
   // A set wins over a range. A range that cannot be computed exactly allows nothing.
-  if (!set.empty()) return llvm::is_contained(set, value);
+  if (!set.empty()) return is_contained(set, value);
   const Rational* number = value.asNumber();
   if (!number || !lower) return true;
   return liesInRange(*number, *lower, upper ? &*upper : nullptr, step ? &*step : nullptr, geometric).value_or(false);

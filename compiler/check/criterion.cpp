@@ -57,8 +57,8 @@ struct CriterionChecker {
     out.kind = declared.kind == Kind::Assertion ? Claim::Kind::Assertion
                : declared.kind == Kind::And     ? Claim::Kind::All
                                                 : Claim::Kind::Any;
-    out.quantifiers = static_cast<unsigned>(declared.quantifiers.size());
-    out.first = static_cast<unsigned>(parts.size());
+    out.quantifiers = unsigned(declared.quantifiers.size());
+    out.first = unsigned(parts.size());
     depth += declared.quantifiers.size() + !declared.parts.empty();
     if (depth > plan::kMostDepth) {
       const size_t over = std::min(declared.quantifiers.size(), depth - plan::kMostDepth);
@@ -70,7 +70,7 @@ struct CriterionChecker {
     if (declared.kind == Kind::Assertion) parts.push_back({&declared.assertion, chain});
     for (const ast::Claim& part : declared.parts) out.parts.push_back(claim(part, depth));
     chain.resize(chain.size() - declared.quantifiers.size());
-    out.end = static_cast<unsigned>(parts.size());
+    out.end = unsigned(parts.size());
     return out;
   }
 
@@ -159,7 +159,7 @@ std::optional<double> checkConfidence(StudyScope& context, const ast::Expr& expr
 
 unsigned Quantifier::leastOf(size_t among) const {
   const double wanted = least.toDouble() * (share ? double(among) : 1.0);
-  return static_cast<unsigned>(std::clamp(std::ceil(wanted - 1e-9), 1.0, std::max(1.0, double(among))));
+  return unsigned(std::clamp(std::ceil(wanted - 1e-9), 1.0, std::max(1.0, double(among))));
 }
 
 bool Study::lacks(const Criterion& criterion, unsigned factor) const {

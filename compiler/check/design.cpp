@@ -3,7 +3,6 @@
 // whether the whole covers what is measured is checked at the end (checkDesignCovers).
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <limits>
@@ -11,6 +10,7 @@
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
 #include "runtime/base/entry.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/trial_report.h"
 #include "runtime/plan/validity.h"
 
@@ -44,7 +44,7 @@ const std::vector<SettingRule> kTimed = {{"repeat", 1, 10'000, true},
                                          {"warmup", 0, 1'000'000'000, false}};
 /// The time limit of one trial. A duration, so it has no SettingRule.
 constexpr std::string_view kTimes[] = {"timeout", "takes"};
-bool isTime(std::string_view name) { return llvm::is_contained(kTimes, name); }
+bool isTime(std::string_view name) { return is_contained(kTimes, name); }
 const std::vector<SettingRule> kQuality = {{"repeat", 1, 10'000, true}, {"epochs", 1, 1'000'000, true}};
 
 /// The type of a limit's value.
@@ -171,7 +171,7 @@ struct DesignChecker {
     for (const auto& expr : setting.looks) {
       const auto value = whole(kLook, *expr);
       if (!value) continue;
-      const auto repetitions = static_cast<unsigned>(value->numerator());
+      const auto repetitions = unsigned(value->numerator());
       if (!planned.empty() && repetitions <= planned.back().repetitions)
         emitter.emit(expr->range, BadLooks, toString(kind), "must rise");
       else if (repeat->value <= Rational(repetitions))
@@ -280,21 +280,21 @@ struct DesignChecker {
       return emitter.build(name.range, errors::NotSupported, "'restart' in a study without a service")
           .note("a workload names its service: 'service server'")
           .emit();
-    add(name, Rational(static_cast<int64_t>(*restart)), design.settings);
+    add(name, Rational(int64_t(*restart)), design.settings);
   }
 
   /// Warns of `order blocks`, which is what every design does. The fix takes the blanks around it as well.
   void order(source::Range written) {
-    const llvm::StringRef text = context.context.sources.text(written.file);
-    const llvm::StringRef before = text.take_front(written.begin).rtrim(" \t");
-    const llvm::StringRef behind = text.drop_front(written.end).ltrim(" \t");
+    const StringRef text = context.context.sources.text(written.file);
+    const StringRef before = text.take_front(written.begin).rtrim(" \t");
+    const StringRef behind = text.drop_front(written.end).ltrim(" \t");
     source::Range removed = written;
     if (!before.ends_with("\n"))
-      removed.begin = static_cast<uint32_t>(before.size());
+      removed.begin = uint32_t(before.size());
     else if (behind.empty() || behind.front() == '\n' || behind.front() == '\r')
-      removed.begin = static_cast<uint32_t>(before.size() - 1);
+      removed.begin = uint32_t(before.size() - 1);
     else
-      removed.end = static_cast<uint32_t>(text.size() - behind.size());
+      removed.end = uint32_t(text.size() - behind.size());
     emitter.build(written, diag::DeprecatedSpelling, "'order blocks'", "leave it out, every design runs in blocks")
         .fix(removed, "")
         .emit();

@@ -31,9 +31,9 @@ std::optional<Subject> subjectOf(const Criterion& criterion) {
 }
 
 /// Checks one statement; nothing after a report.
-std::optional<Expected> expectedOf(StudyContext& context, const ast::ExpectedDecl& declaration) {
+std::optional<Expectation> expectedOf(StudyContext& context, const ast::ExpectedDecl& declaration) {
   const Study& study = context.study;
-  Expected expected;
+  Expectation expected;
   expected.name = declaration.name.name;
   expected.text = context.written({declaration.range.file, declaration.value->range.begin, declaration.range.end});
   expected.range = declaration.name.range;
@@ -79,8 +79,9 @@ void checkExpected(StudyContext& context) {
     if (names.add(context.emitter, "value expected of", declaration.name))
       if (auto expected = expectedOf(context, declaration)) context.study.expected.push_back(std::move(*expected));
   // A value for one criterion comes before one for its subject, whichever stands first.
-  std::ranges::stable_partition(
-      context.study.expected, [&](const Expected& one) { return named(context.study.criteria, one.name) != nullptr; });
+  std::ranges::stable_partition(context.study.expected, [&](const Expectation& one) {
+    return named(context.study.criteria, one.name) != nullptr;
+  });
 }
 
 }  // namespace expc::check

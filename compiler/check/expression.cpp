@@ -5,12 +5,12 @@
 #include "compiler/check/expression.h"
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 
 #include "compiler/check/named.h"
 #include "runtime/base/entry.h"
+#include "runtime/base/llvm.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::check {
@@ -73,7 +73,7 @@ FormulaPtr Context::make(Formula formula) {
     return error(emitter.build(formula.range, ExpressionTooLarge)
                      .note("with its 'let's expanded it has more than {} parts", kMaxFormulaSize)
                      .refuse());
-  formula.size = static_cast<uint32_t>(size);
+  formula.size = uint32_t(size);
   if (!constant) return std::make_shared<const Formula>(std::move(formula));
   // Fold by the same evaluator that runs later, so both agree on overflow and division by zero.
   Outcome outcome = evaluate(formula, {});
@@ -145,7 +145,7 @@ FormulaPtr Context::literal(const ast::NumberLiteral& literal, const Site& at) {
   if (refused) return error();
   if (!unit) {
     // The unit is the end of the literal's token.
-    const source::Range written{at.range.file, at.range.end - static_cast<uint32_t>(literal.unit.size()), at.range.end};
+    const source::Range written{at.range.file, at.range.end - uint32_t(literal.unit.size()), at.range.end};
     auto builder = emitter.build(written, UnknownUnit, literal.unit);
     builder.suggest(
         written, literal.unit, [&] { return namesOf(words::unitNames(), at.place.module->units)(); },
@@ -204,8 +204,8 @@ FormulaPtr Context::name(const ast::NameExpr& name, const Site& at) {
   if (at.place.metrics)
     if (FormulaPtr read = metric(word, at.place, false)) return movedTo(std::move(read), at.range);
   if (int index = findParameter(at.place, word.name); index >= 0) {
-    note(word.range, declarationOf(at.place, static_cast<unsigned>(index)));
-    return make(Formula::Op::Parameter, (*at.place.parameters)[index].type, at.range, {}, static_cast<unsigned>(index));
+    note(word.range, declarationOf(at.place, unsigned(index)));
+    return make(Formula::Op::Parameter, (*at.place.parameters)[index].type, at.range, {}, unsigned(index));
   }
   if (at.place.lets)
     if (FormulaPtr named = letOf(*at.place.lets, word, at)) return named;
@@ -248,7 +248,7 @@ FormulaPtr Context::systemProperty(const ast::QualifiedName& name, const Site& a
         emitter.build(at.range, MisplacedSystem)
             .note("such a rule marks points that a machine cannot run; everything else must not depend on the machine")
             .refuse());
-  return make(Formula::Op::System, systemProperties()[index].type, at.range, {}, static_cast<unsigned>(index));
+  return make(Formula::Op::System, systemProperties()[index].type, at.range, {}, unsigned(index));
 }
 
 ModuleScope* Context::module(const ast::Identifier& word, ModuleScope& scope) {
@@ -296,7 +296,7 @@ void Context::unknown(const ast::Identifier& word, const ExpressionScope& place)
     return;
   }
   // `True` and `FALSE` are meant as the constants.
-  const std::string lower = llvm::StringRef(word.name).lower();
+  const std::string lower = StringRef(word.name).lower();
   const bool truth = lower == "true" || lower == "false";
   unknownName(emitter, place.metrics && !truth ? "metric" : "name", word, [&] {
     if (truth) return std::vector{lower};
@@ -354,7 +354,7 @@ FormulaPtr Context::level(const ast::Identifier& word, const EnumType& type) {
     return error(emitter.build(word.range, errors::WrongArguments, word.name, errors::arguments(fields), "none")
                      .note(type.levels[index].range, "'{}' is declared here", word.name)
                      .refuse());
-  return constantOf(Value::level(type, static_cast<unsigned>(index)), Type::of(type), word.range);
+  return constantOf(Value::level(type, unsigned(index)), Type::of(type), word.range);
 }
 
 FormulaPtr Context::variant(const ast::CallExpr& call, const Site& at) {
@@ -402,7 +402,7 @@ FormulaPtr Context::variant(const ast::CallExpr& call, const Site& at) {
                        .refuse());
   // Each argument of the payload must be constant and of the field's declared type.
   Formula formula = formulaOf(Formula::Op::Variant, *at.expected, at.range);
-  formula.constant = Value::level(type, static_cast<unsigned>(index));
+  formula.constant = Value::level(type, unsigned(index));
   for (const auto& [i, field] : llvm::enumerate(declared.fields)) {
     const ast::CallArgument& argument = call.arguments[i];
     if (argument.name && argument.name->name != field.name)

@@ -53,7 +53,7 @@ struct FactorChecker {
     levels();
     baseline();
     active();
-    for (unsigned parameter : factor.parameters) study.factor_of[parameter] = static_cast<int>(study.factors.size());
+    for (unsigned parameter : factor.parameters) study.factor_of[parameter] = int(study.factors.size());
     study.factors.push_back(std::move(factor));
   }
 
@@ -74,10 +74,10 @@ struct FactorChecker {
         context.stray = true;
         return false;
       }
-      unsigned parameter = static_cast<unsigned>(index);
+      unsigned parameter = unsigned(index);
       context.note(name, study.parameter(parameter).range);
       // A parameter may vary in one factor only, and once in it.
-      const bool twice = llvm::is_contained(factor.parameters, parameter);
+      const bool twice = is_contained(factor.parameters, parameter);
       if (twice || study.factor_of[index] >= 0) {
         source::Range first = twice ? names[0].range : study.factors[study.factor_of[index]].range;
         duplicateName(context.emitter, "factor", name, first);
@@ -204,7 +204,7 @@ struct FactorChecker {
     if (!baseline) return;
     const auto found = std::ranges::find(factor.levels, *baseline, &Level::values);
     if (found != factor.levels.end()) {
-      factor.baseline = static_cast<unsigned>(found - factor.levels.begin());
+      factor.baseline = unsigned(found - factor.levels.begin());
       return;
     }
     context.emitter.build(declaration.baseline->range, BaselineNotLevel, labelOf(*baseline), factor.name)
@@ -321,7 +321,7 @@ std::optional<unsigned> StudyScope::level(const ast::Expr& expr, unsigned index,
 std::optional<unsigned> StudyScope::levelOf(const std::vector<Value>& values, const Factor& factor, source::Range range,
                                             const std::string& label) {
   const auto found = std::ranges::find(factor.levels, values, &Level::values);
-  if (found != factor.levels.end()) return static_cast<unsigned>(found - factor.levels.begin());
+  if (found != factor.levels.end()) return unsigned(found - factor.levels.begin());
   EXPC_DIAGNOSTIC(UnknownLevel, "{0} is not a level of the factor '{1}'");
   return emitter.build(range, UnknownLevel, label, factor.name)
       .note(factor.range, "its levels are {}", diag::list(factor.declared))
@@ -339,7 +339,7 @@ bool StudyScope::allowed(const Value& value, unsigned parameter, source::Range r
 
 /// The position of a parameter among those of a lockstep factor.
 static size_t partOf(const Factor& factor, unsigned parameter) {
-  return static_cast<size_t>(std::ranges::find(factor.parameters, parameter) - factor.parameters.begin());
+  return size_t(std::ranges::find(factor.parameters, parameter) - factor.parameters.begin());
 }
 
 /// Whether no two levels of a factor share the value of one of its parameters.
@@ -355,7 +355,7 @@ std::optional<unsigned> StudyScope::levelByPart(const ast::Identifier& name, con
                                                 std::string_view what) {
   const Factor& factor = study.factors[index];
   if (name.name == factor.name || !factor.lockstep() || factor.levels.empty()) return level(expr, index, what);
-  const unsigned parameter = static_cast<unsigned>(study.findParameter(name.name));
+  const unsigned parameter = unsigned(study.findParameter(name.name));
   const auto value = constant(expr, study.parameter(parameter).type, what);
   if (!value) return std::nullopt;
   const auto found = std::ranges::find_if(
@@ -370,7 +370,7 @@ std::optional<std::vector<unsigned>> StudyScope::levelsByPart(const ast::Identif
   // The factor's levels were refused and reported.
   if (factor.levels.empty()) return std::nullopt;
   const bool whole = !factor.lockstep() || name.name == factor.name;
-  const auto parameter = static_cast<unsigned>(whole ? 0 : study.findParameter(name.name));
+  const auto parameter = unsigned(whole ? 0 : study.findParameter(name.name));
   const auto wanted =
       whole ? levels(expr, factor, what) : context.levels(expr, place(), study.parameter(parameter).type, what);
   if (!wanted) return std::nullopt;
@@ -393,7 +393,7 @@ std::optional<std::vector<unsigned>> StudyScope::levelsByPart(const ast::Identif
 std::optional<unsigned> StudyScope::factor(const ast::Identifier& name) {
   if (const int index = study.findFactor(name.name); index >= 0) {
     note(name, study.factors[index].range);
-    return static_cast<unsigned>(index);
+    return unsigned(index);
   }
   // Not a factor: it may be a refused one, or a parameter that is fixed, varied in lockstep, or misspelt
   // elsewhere.
@@ -403,9 +403,8 @@ std::optional<unsigned> StudyScope::factor(const ast::Identifier& name) {
   note(name, study.parameter(parameter).range);
   if (not_varied.contains(name.name)) return context.refuse();
   // A part of a lockstep factor stands for the factor where its values tell the levels apart.
-  if (const int at = study.factor_of[parameter];
-      at >= 0 && identifies(study.factors[at], static_cast<unsigned>(parameter)))
-    return static_cast<unsigned>(at);
+  if (const int at = study.factor_of[parameter]; at >= 0 && identifies(study.factors[at], unsigned(parameter)))
+    return unsigned(at);
   auto builder = emitter.build(name.range, diag::UnknownName, "factor", name.name, "");
   if (const int at = study.factor_of[parameter]; at >= 0)
     builder.note(study.factors[at].range,

@@ -179,7 +179,7 @@ std::optional<unsigned> DerivedMetrics::find(std::string_view name) {
     for (size_t i = 0; i < declared.size(); ++i)
       if (declared[i].derived && declared[i].name.name == name) declare(i);
   const int found = findNamed(metrics, name);
-  return found < 0 ? std::nullopt : std::optional(static_cast<unsigned>(found));
+  return found < 0 ? std::nullopt : std::optional(unsigned(found));
 }
 
 bool DerivedMetrics::declares(std::string_view name) const {

@@ -3,7 +3,6 @@
 // plan::CommandMetric: a file, a place in it, and the factor to base units.
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "compiler/check/named.h"
 #include "compiler/check/tool_formats.h"
 #include "compiler/parse/parse.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/trial_report.h"
 
@@ -70,10 +70,10 @@ std::optional<std::string> outputsFile(const ast::Expr* outputs, std::string_vie
 }
 
 /// The names of the groups of a pattern, as in `(?<size>[0-9]+)`.
-std::vector<std::string> groupsOf(llvm::StringRef pattern) {
+std::vector<std::string> groupsOf(StringRef pattern) {
   std::vector<std::string> names;
   for (size_t at = pattern.find("(?"); at != pattern.npos; at = pattern.find("(?", at + 1)) {
-    llvm::StringRef rest = pattern.drop_front(at + 2);
+    StringRef rest = pattern.drop_front(at + 2);
     rest.consume_front("P");
     if (!rest.consume_front("<") || rest.starts_with("=") || rest.starts_with("!")) continue;
     names.push_back(rest.split('>').first.str());
@@ -171,7 +171,7 @@ struct SourceChecker {
   bool group(source::Range range, plan::CommandMetric& made) {
     const std::vector<std::string> names = groupsOf(made.where);
     if (names.size() < 2 || wanted.expected || whole) return true;
-    if (!llvm::is_contained(names, wanted.name))
+    if (!is_contained(names, wanted.name))
       return refuse(of, range,
                     fmt::format("the pattern has the groups {}, and none for '{}'", diag::list(names), wanted.name));
     made.group = wanted.name;
@@ -269,7 +269,7 @@ struct SourceChecker {
         if (!of.context.selection(argument, reader.word, {&scope}, taken)) return false;
         continue;
       }
-      if (argument.name && !llvm::is_contained(reader.named, name))
+      if (argument.name && !is_contained(reader.named, name))
         return diag::unknownName(of.emitter, argument.name->range, "argument", name, reader.named);
       if (name == "unit") {
         if (!unit(*argument.value)) return false;
@@ -410,7 +410,7 @@ static bool readsRowsOf(const plan::CommandMetric& key, const plan::CommandMetri
   if (key.from != column.from || key.file != column.file) return false;
   if (key.from == From::Regex) return key.where == column.where;
   if (key.from != From::Json) return true;
-  llvm::StringRef below = column.where;
+  StringRef below = column.where;
   return below.consume_front(plan::rowsIn(key.where)) && (below.empty() || below.front() == '/');
 }
 
@@ -434,7 +434,7 @@ std::optional<plan::CommandMetric> checkInside(WorkloadScope& of, const ast::Par
   if (!number && !levels && type.kind != Type::Kind::String && type.kind != Type::Kind::Bool)
     return bad("must be a number, a text, a bool or an enum without fields");
   for (const Parameter& other : parameters)
-    if (other.when && llvm::is_contained(parametersOf(*other.when), unsigned(&parameter - parameters.data())))
+    if (other.when && is_contained(parametersOf(*other.when), unsigned(&parameter - parameters.data())))
       return bad(fmt::format("decides in 'when' whether '{}' exists, which a process has once", other.name));
   if (!declaration.inside_source && !of.declaration.outputs)
     return bad("does not say where rows name its levels: write 'inside from csv(\"out.csv\")', or 'outputs' for all");

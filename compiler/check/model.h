@@ -17,6 +17,7 @@
 #include "compiler/check/value/value.h"
 #include "compiler/parse/ast.h"
 #include "runtime/base/find.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::check {
@@ -461,7 +462,7 @@ struct Published {
 struct ModuleScope;
 
 /// A value that the author expects: `expected gain = 1.5x  noise 8%`.
-struct Expected {
+struct Expectation {
   std::string name;
   /// The expectation as written: "1.5x noise 8%".
   std::string text;
@@ -515,7 +516,7 @@ struct Study {
   unsigned implied = 0;
   std::vector<Criterion> criteria;
   std::vector<Control> controls;
-  std::vector<Expected> expected;
+  std::vector<Expectation> expected;
   std::vector<Published> references;
   std::optional<Design> design;
   /// In declared order.
@@ -583,10 +584,10 @@ struct System {
 };
 
 /// {"gpus":4,"gpu.memory":100931731456}: the known properties in base units.
-llvm::json::Object toJson(const System& system);
+json::Object toJson(const System& system);
 /// The system of this name with these properties. Members that are no property, or have another type, or are no
 /// whole number above zero, are left out: the file may be a stranger's.
-System systemFromJson(std::string name, const llvm::json::Object& object);
+System systemFromJson(std::string name, const json::Object& object);
 
 /// Reports at `range` that a criterion says nothing of what it means for `factors`. `levels` has a level to propose for
 /// each factor of the study, or is empty.

@@ -12,7 +12,7 @@ namespace expc::check {
 namespace {
 
 /// A place as a key: the file and the beginning.
-uint64_t keyOf(source::Range range) { return static_cast<uint64_t>(range.file.index) << 32 | range.begin; }
+uint64_t keyOf(source::Range range) { return uint64_t(range.file.index) << 32 | range.begin; }
 
 }  // namespace
 
@@ -21,11 +21,11 @@ std::string_view toString(SymbolKind kind) {
                                                 "workload", "service",   "parameter", "metric", "rule",
                                                 "study",    "part",      "workload",  "factor", "comparison",
                                                 "control",  "criterion", "preset",    "system", "reference"};
-  return kNames[static_cast<size_t>(kind)];
+  return kNames[size_t(kind)];
 }
 
 unsigned Names::add(Symbol symbol) {
-  const unsigned id = static_cast<unsigned>(symbols_.size());
+  const unsigned id = unsigned(symbols_.size());
   declared_.emplace(keyOf(symbol.range), id);
   // The first declaration of a name wins, as in the checker.
   if (symbol.parent) named_.emplace(std::tuple(*symbol.parent, symbol.kind, symbol.name), id);

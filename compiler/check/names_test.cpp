@@ -46,7 +46,7 @@ struct Names {
   std::string at(const std::string& part) const {
     const size_t offset = text.find(part);
     REQUIRE(offset != std::string::npos);
-    const check::Occurrence* use = program.names.at(root, static_cast<uint32_t>(offset));
+    const check::Occurrence* use = program.names.at(root, uint32_t(offset));
     if (!use) return "nothing";
     const check::Symbol& symbol = program.names.symbols()[use->symbol];
     const bool here = symbol.range.file == root;

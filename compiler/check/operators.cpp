@@ -35,8 +35,8 @@ Op opOf(ast::BinaryOp op) {
   static constexpr Op kOps[] = {Op::Or,        Op::And,      Op::Equal,        Op::NotEqual, Op::Less,
                                 Op::LessEqual, Op::Greater,  Op::GreaterEqual, Op::InSet,    Op::InSet,
                                 Op::Add,       Op::Subtract, Op::Multiply,     Op::Divide,   Op::Coalesce};
-  static_assert(std::size(kOps) == static_cast<size_t>(ast::BinaryOp::Coalesce) + 1);
-  return kOps[static_cast<size_t>(op)];
+  static_assert(std::size(kOps) == size_t(ast::BinaryOp::Coalesce) + 1);
+  return kOps[size_t(op)];
 }
 
 void Context::mismatch(source::Range range, std::string_view what, const Type& expected, const Type& found) {
@@ -322,7 +322,7 @@ FormulaPtr Context::misplacedLookup(std::string_view name, source::Range range) 
 }
 
 FormulaPtr Context::lookup(const ast::CallExpr& call, const Site& at) {
-  const auto index = static_cast<unsigned>(findLookup(call.callee.parts[0].name));
+  const auto index = unsigned(findLookup(call.callee.parts[0].name));
   const LookupFunction& function = lookupFunctions()[index];
   if (!at.place.lookups) return misplacedLookup(function.name, at.range);
   const size_t count = function.arguments.size();
@@ -351,7 +351,7 @@ FormulaPtr Context::field(const ast::NameExpr& name, const Site& at) {
     const CompositeType& type = *record->type.composite;
     const int found = findNamed(type.fields, parts[i].name);
     if (found < 0) return error(unknownName(emitter, "field", parts[i], namesOf(type.fields)));
-    const auto part = static_cast<unsigned>(found);
+    const auto part = unsigned(found);
     record = make(Formula::Op::Field, type.parts[part], at.range, {record}, part);
   }
   return record;

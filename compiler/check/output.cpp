@@ -177,7 +177,7 @@ void checkMeasures(StudyContext& context) {
       // Listing a metric twice is harmless, so a warning is enough.
       if (auto [at, fresh] = seen.emplace(name.name, name.range); !fresh)
         context.emitter.build(name.range, MeasuredTwice, name.name).note(at->second, "first measured here").emit();
-      base::addOnce(study.measured, static_cast<unsigned>(metric));
+      base::addOnce(study.measured, unsigned(metric));
     }
   // Whatever comparisons, tables and plots read is measured without being listed.
   for (const Comparison& comparison : study.comparisons) {
@@ -187,8 +187,8 @@ void checkMeasures(StudyContext& context) {
   }
   const auto shown = [&](const std::string& subject, const std::string& other) {
     const int metric = study.findMetric(subject), second = study.findMetric(other);
-    if (metric >= 0) base::addOnce(study.measured, static_cast<unsigned>(metric));
-    if (metric >= 0 && second >= 0) base::addOnce(study.measured, static_cast<unsigned>(second));
+    if (metric >= 0) base::addOnce(study.measured, unsigned(metric));
+    if (metric >= 0 && second >= 0) base::addOnce(study.measured, unsigned(second));
   };
   for (const plan::Table& table : study.tables) shown(table.subject, table.other);
   for (const plan::Plot& plot : study.plots) shown(plot.subject, plot.over);

@@ -96,7 +96,7 @@ struct Flattener {
     if (index < 0) return unknown(use.name, *where);
     const ast::PartDecl& part = where->ast->parts[index];
     context.note(name.range, part.name.range);
-    if (llvm::is_contained(active, &part)) return context.emitter.emit(name.range, errors::LetCycle, "part", name.name);
+    if (is_contained(active, &part)) return context.emitter.emit(name.range, errors::LetCycle, "part", name.name);
     // Two parts may use a third one: its statements are taken once. Twice in one list is a slip.
     if (const auto [at, fresh] = used.try_emplace(&part, std::pair(&from, use.range)); !fresh) {
       if (at->second.first == &from) duplicateName(context.emitter, "use of", name, at->second.second);
@@ -171,8 +171,8 @@ ModuleScope& scopeAt(const Study& study, source::Range text, ModuleScope& otherw
 }
 
 bool setsConstant(std::string_view text, std::string_view name) {
-  const llvm::StringRef written = llvm::StringRef(text).split('=').first;
-  return written.size() < text.size() && written.trim() == llvm::StringRef(name);
+  const StringRef written = StringRef(text).split('=').first;
+  return written.size() < text.size() && written.trim() == StringRef(name);
 }
 
 void checkConstants(StudyContext& context) {

@@ -59,7 +59,7 @@ struct PresetChecker {
       // A part of a lockstep factor.
       const auto whole = context.factor(name);
       if (!whole) return;
-      factor = static_cast<int>(*whole);
+      factor = int(*whole);
     }
     if (const Constant* constant = factor < 0 && index < 0 ? named(study.constants, name.name) : nullptr)
       return context.emitter.build(target.range, errors::NotSupported, "a study's constant in a preset")
@@ -73,12 +73,12 @@ struct PresetChecker {
           namesOf(constants ? study.constants : std::vector<Constant>(), study.workload->parameters), " of " + of));
     }
     if (!assigned.add(context.emitter, "argument", name)) return;
-    if (factor >= 0) return levels(assignment, name, static_cast<unsigned>(factor));
+    if (factor >= 0) return levels(assignment, name, unsigned(factor));
     // Every workload that has the parameter must accept the value, since the change reaches all of them.
     const Type& type = study.parameter(index).type;
     std::string what = fmt::format("'{}'", name.name);
     auto value = context.constant(*assignment.value, type, what);
-    const auto parameter = static_cast<unsigned>(index);
+    const auto parameter = unsigned(index);
     if (value && context.allowed(*value, parameter, assignment.value->range, what))
       change.assigned.push_back({parameter, std::move(*value), assignment.range});
   }

@@ -77,7 +77,7 @@ bool Context::selection(const ast::CallArgument& argument, std::string_view word
   if (!number.isInteger() || number.sign() <= 0 || number.toDouble() > kMost)
     return emitter.refuse(argument.value->range, BadReduction, word,
                           fmt::format("takes a whole number of values after '{}', from 1 up", name));
-  *set = static_cast<uint64_t>(number.toDouble());
+  *set = uint64_t(number.toDouble());
   if (made.first > 0 && made.last > 0)
     return emitter.refuse(argument.value->range, BadReduction, word, "takes 'first' or 'last', not both");
   return true;

@@ -107,7 +107,7 @@ struct ReferenceReader {
       table.pop_back();
       if (more && !table.empty()) return table;
       refuseFile(more ? "is empty"
-                      : fmt::format("cannot be read: row {}: {}", table.size() + 1, llvm::toString(more.takeError())));
+                      : fmt::format("cannot be read: row {}: {}", table.size() + 1, toString(more.takeError())));
       return {};
     }
   }
@@ -122,7 +122,7 @@ struct ReferenceReader {
     for (const ast::LetDecl& declared : declaration.columns) {
       Column& column = columns.emplace_back();
       column.parameter = study.findParameter(declared.name.name);
-      if (column.parameter >= 0) result.named.push_back(static_cast<unsigned>(column.parameter));
+      if (column.parameter >= 0) result.named.push_back(unsigned(column.parameter));
       if (column.parameter < 0) column.metric = study.findMetric(declared.name.name);
       column.type = column.parameter >= 0 ? study.parameter(column.parameter).type
                                           : Type::number(study.metrics[column.metric].dimension);
@@ -181,9 +181,9 @@ struct ReferenceReader {
         return refuseFile(fmt::format("has {} for '{}' in line {}, which is not a whole number", value.toString(),
                                       study.parameter(column.parameter).name, line));
       if (column.parameter >= 0)
-        published.parameters.emplace_back(static_cast<unsigned>(column.parameter), std::move(value));
+        published.parameters.emplace_back(unsigned(column.parameter), std::move(value));
       else
-        published.metrics.emplace_back(static_cast<unsigned>(column.metric), *value.asNumber());
+        published.metrics.emplace_back(unsigned(column.metric), *value.asNumber());
     }
     // Two rows with equal parameters must not have different values of a metric.
     std::string key;
@@ -221,7 +221,7 @@ struct ReferenceReader {
       return Value::number(*number, type.dimension);
     const int level = type.kind == Kind::Enum ? type.enumeration->find(cell) : -1;
     if (level < 0 || !type.enumeration->levels[level].fields.empty()) return std::nullopt;
-    return Value::level(*type.enumeration, static_cast<unsigned>(level));
+    return Value::level(*type.enumeration, unsigned(level));
   }
 };
 
@@ -302,7 +302,7 @@ void importReference(StudyContext& context, const std::string& written, const as
   if (!module) return;
   const auto& declared = module->ast->references;
   const int index = findNamed(declared, name.parts[1].name);
-  if (index >= 0) return takeReference(context, *module, static_cast<size_t>(index), written, true);
+  if (index >= 0) return takeReference(context, *module, size_t(index), written, true);
   unknownName(context.emitter, "reference", name.parts[1], namesOf(declared),
               fmt::format(" of {}", module->file->path));
 }
@@ -333,8 +333,8 @@ FormulaPtr Context::cell(const std::string& column, source::Range range, bool in
         diag::unknownName(emitter, range, "column", column, [&] { return in_quotes ? header : quoted(header); }));
   // Each use becomes a parameter of the formula, with its own type.
   auto& cells = place.columns->cells;
-  cells.push_back({static_cast<size_t>(index), type});
-  return make(Formula::Op::Parameter, type, range, {}, static_cast<unsigned>(cells.size() - 1));
+  cells.push_back({size_t(index), type});
+  return make(Formula::Op::Parameter, type, range, {}, unsigned(cells.size() - 1));
 }
 
 void checkReferences(StudyContext& context) {
@@ -361,7 +361,7 @@ std::optional<FormulaPtr> weightOf(StudyContext& context, const ast::Expr& expr)
   if (index < 0 && !diag::closest(name.name, namesOf(references)())) return std::nullopt;
   if (index < 0) return unknownName(context.emitter, "reference", name, namesOf(references)), FormulaPtr();
   context.note(name, context.scope.ast->references[index].name.range);
-  const auto rows = readReference(context, context.scope, static_cast<size_t>(index), name.name, true, &column);
+  const auto rows = readReference(context, context.scope, size_t(index), name.name, true, &column);
   if (!rows) return FormulaPtr();
   Formula choose = formulaOf(Formula::Op::Choose, Type::number(), expr.range);
   for (const Published::Row& row : rows->rows)

@@ -129,7 +129,7 @@ bool joinUses(StudyContext& context) {
     study.workload = study.uses[0].workload;
     if (study.workload->command) study.uses[0].computed = study.workload->command->computed;
     study.uses[0].parameter_of.resize(study.workload->parameters.size());
-    for (size_t i = 0; i < study.uses[0].parameter_of.size(); ++i) study.uses[0].parameter_of[i] = static_cast<int>(i);
+    for (size_t i = 0; i < study.uses[0].parameter_of.size(); ++i) study.uses[0].parameter_of[i] = int(i);
   }
   if (!study.workload) return false;
   study.metrics = study.workload->metrics;
@@ -266,7 +266,7 @@ void checkCriteria(StudyContext& context) {
 
 /// Appends a metric behind those that it reads, each once.
 void want(const Study& study, unsigned metric, std::vector<unsigned>& result) {
-  if (llvm::is_contained(result, metric)) return;
+  if (is_contained(result, metric)) return;
   if (study.metrics[metric].derived)
     for (unsigned read : metricsOf(*study.metrics[metric].derived)) want(study, read, result);
   result.push_back(metric);
@@ -296,11 +296,11 @@ diag::Refusal StudyScope::unknownSubject(const ast::Identifier& name, std::strin
 std::optional<Subject> StudyScope::subject(const ast::Identifier& word) {
   if (const int found = study.findComparison(word.name); found >= 0) {
     note(word, study.comparisons[found].range);
-    return Subject{study.comparisons[found].metric, static_cast<unsigned>(found)};
+    return Subject{study.comparisons[found].metric, unsigned(found)};
   }
   if (const int found = study.findMetric(word.name); found >= 0) {
     note(word, study.metrics[found].range);
-    return Subject{static_cast<unsigned>(found), std::nullopt};
+    return Subject{unsigned(found), std::nullopt};
   }
   return unknownSubject(word, "metric or comparison");
 }

@@ -52,29 +52,29 @@ const std::optional<Value>& System::operator[](std::string_view property) const 
 
 void System::set(std::string_view property, Value value) { values[findSystemProperty(property)] = std::move(value); }
 
-llvm::json::Object toJson(const System& system) {
-  llvm::json::Object object;
+json::Object toJson(const System& system) {
+  json::Object object;
   const auto& all = systemProperties();
   for (size_t i = 0; i < all.size(); ++i) {
     // An unknown property is left out, which reads back as unknown.
     if (!system.values[i]) continue;
     const Value& value = *system.values[i];
-    llvm::json::Value& member = object[llvm::StringRef(all[i].name)];
+    json::Value& member = object[StringRef(all[i].name)];
     if (const Rational* number = value.asNumber())
       member = number->toDouble();
     else if (const auto* text = std::get_if<std::string>(&value.node))
-      member = llvm::json::fixUTF8(*text);
+      member = json::fixUTF8(*text);
     else
       member = value.asBool();
   }
   return object;
 }
 
-System systemFromJson(std::string name, const llvm::json::Object& object) {
+System systemFromJson(std::string name, const json::Object& object) {
   System system = System::unknown(std::move(name));
   const auto& all = systemProperties();
   for (size_t i = 0; i < all.size(); ++i) {
-    const llvm::json::Value* member = object.get(llvm::StringRef(all[i].name));
+    const json::Value* member = object.get(StringRef(all[i].name));
     if (!member) continue;
     const Type& type = all[i].type;
     // JSON may come from another machine or a stranger, so each member must have the property's type.

@@ -15,7 +15,7 @@ TEST_CASE("what is known of a machine is written and read back") {
   CHECK(back["gpus"]->asNumber()->toDouble() == 4);
   CHECK(back["gpu.present"]->asBool());
   CHECK(std::get<std::string>(back["gpu.name"]->node) == "H100");
-  CHECK(back["gpu.memory"]->asNumber()->toDouble() == static_cast<double>(int64_t{94} << 30));
+  CHECK(back["gpu.memory"]->asNumber()->toDouble() == double(int64_t{94} << 30));
   CHECK_FALSE(back["sockets"]);
 }
 

@@ -39,12 +39,12 @@ std::vector<std::string> typeNames(Find find) {
 
 /// The type that is meant by a word of another language, in the singular or the plural, or by a unit: "Seconds" is
 /// Time. "" if none is.
-std::string typeMeantBy(llvm::StringRef name) {
+std::string typeMeantBy(StringRef name) {
   static constexpr std::pair<llvm::StringLiteral, const char*> kMeant[] = {
       {"second", "Time"},  {"duration", "Time"}, {"byte", "Bytes"},   {"percent", "Share"}, {"joule", "Energy"},
       {"watt", "Power"},   {"number", "float"},  {"double", "float"}, {"real", "float"},    {"integer", "int"},
       {"boolean", "bool"}, {"text", "string"},   {"str", "string"},   {"file", "path"}};
-  llvm::StringRef one = name;
+  StringRef one = name;
   one.consume_back("s");
   for (const auto& [word, type] : kMeant)
     if (one.equals_insensitive(word)) return type;

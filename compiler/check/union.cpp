@@ -76,7 +76,7 @@ struct Uniter {
             const int index = use.workload->findParameter(all[at].name);
             if (index < 0 || !use.workload->parameters[index].when) continue;
             for (unsigned read : parametersOf(*use.workload->parameters[index].when))
-              needs(static_cast<size_t>(findNamed(all, use.workload->parameters[read].name)));
+              needs(size_t(findNamed(all, use.workload->parameters[read].name)));
           }
         },
         // Conditions are combined later (adopt), when all parameters have their index.
@@ -132,7 +132,7 @@ struct Uniter {
     use.parameter_of.assign(united->parameters.size(), -1);
     for (unsigned i = 0; i < real.parameters.size(); ++i) {
       to.push_back(united->findParameter(real.parameters[i].name));
-      use.parameter_of[to.back()] = static_cast<int>(i);
+      use.parameter_of[to.back()] = int(i);
     }
     for (unsigned i = 0; i < real.parameters.size(); ++i) {
       FormulaPtr here = both(chosen(index), remap(real.parameters[i].when, Op::Parameter, to));
@@ -173,7 +173,7 @@ struct Uniter {
       // A derived metric is kept only if the metrics that it reads are.
       copy.derived = remap(remap(metric.derived, Op::Metric, kept), Op::Parameter, indices[0]);
       if (metric.derived && !copy.derived) continue;
-      kept[i] = static_cast<int>(united->metrics.size());
+      kept[i] = int(united->metrics.size());
       united->metrics.push_back(std::move(copy));
     }
     for (unsigned use = 0; use < study.uses.size(); ++use)
@@ -181,8 +181,8 @@ struct Uniter {
         int metric = united->findMetric(study.uses[use].workload->metrics[estimate.metric].name);
         if (metric < 0) continue;
         FormulaPtr when = both(chosen(use), remap(estimate.when, Op::Parameter, indices[use]));
-        united->estimates.push_back({static_cast<unsigned>(metric), remap(estimate.value, Op::Parameter, indices[use]),
-                                     std::move(when), estimate.range});
+        united->estimates.push_back(
+            {unsigned(metric), remap(estimate.value, Op::Parameter, indices[use]), std::move(when), estimate.range});
       }
   }
 
@@ -238,7 +238,7 @@ FormulaPtr remap(const FormulaPtr& formula, Op leaf, const std::vector<int>& to)
   if (!formula) return nullptr;
   Formula copy = *formula;
   if (copy.op == leaf && to[copy.parameter] < 0) return nullptr;
-  if (copy.op == leaf) copy.parameter = static_cast<unsigned>(to[copy.parameter]);
+  if (copy.op == leaf) copy.parameter = unsigned(to[copy.parameter]);
   for (FormulaPtr& operand : copy.operands)
     if (operand && !(operand = remap(operand, leaf, to))) return nullptr;
   return std::make_shared<const Formula>(std::move(copy));

@@ -184,7 +184,7 @@ void checkEstimate(WorkloadScope& of, const ast::EstimateDecl& declaration) {
   if (!value->type.agreesWith(Type::number(bytes)))
     return context.emitter.emit(declaration.value->range, errors::UnitMismatch, fmt::format("'{}'", name.name), "Bytes",
                                 "its estimate", value->type.name());
-  workload.estimates.push_back({static_cast<unsigned>(metric), std::move(value), std::move(when), name.range});
+  workload.estimates.push_back({unsigned(metric), std::move(value), std::move(when), name.range});
 }
 
 /// Checks the measured metrics of a workload or service.

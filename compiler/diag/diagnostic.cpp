@@ -3,12 +3,11 @@
 
 #include "compiler/diag/diagnostic.h"
 
-#include <llvm/ADT/StringRef.h>
-
 #include <algorithm>
 #include <cassert>
 
 #include "runtime/base/find.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 
 namespace expc::diag {
@@ -26,8 +25,8 @@ constexpr Entry kEntries[] = {
 };
 
 const Entry& entry(Kind kind) {
-  assert(static_cast<size_t>(kind) < std::size(kEntries));
-  return kEntries[static_cast<size_t>(kind)];
+  assert(size_t(kind) < std::size(kEntries));
+  return kEntries[size_t(kind)];
 }
 
 /// Whether swapping two neighbouring letters turns one into the other: `form` and `from`. A common slip that
@@ -93,19 +92,19 @@ std::optional<std::string> closest(std::string_view name, const std::vector<std:
   constexpr size_t kLongest = 64, kMost = 1000;
   if (name.empty() || name.size() > kLongest || candidates.size() > kMost) return std::nullopt;
   // Compare in lower case, since case is a frequent slip and costs nothing. Two thirds of the letters must fit.
-  std::string lower = llvm::StringRef(name.data(), name.size()).lower();
-  unsigned limit = std::max<unsigned>(1, static_cast<unsigned>(name.size() + 1) / 3);
+  std::string lower = StringRef(name.data(), name.size()).lower();
+  unsigned limit = std::max<unsigned>(1, unsigned(name.size() + 1) / 3);
   unsigned best = limit + 1;
   std::optional<std::string> found;
   for (const std::string& candidate : candidates) {
     if (candidate.empty() || candidate.size() > kLongest || candidate == name) continue;
     // A swap is two edits to Levenshtein but one slip, so it is looked for first.
-    if (best > 1 && isSwapped(lower, llvm::StringRef(candidate).lower())) {
+    if (best > 1 && isSwapped(lower, StringRef(candidate).lower())) {
       best = 1;
       found = candidate;
       continue;
     }
-    unsigned distance = llvm::StringRef(lower).edit_distance(llvm::StringRef(candidate).lower(), true, limit + 1);
+    unsigned distance = StringRef(lower).edit_distance(StringRef(candidate).lower(), true, limit + 1);
     // A word in which every letter is replaced is another word: `a` is no likely slip for `b`.
     if (distance >= std::min(name.size(), candidate.size())) continue;
     if (distance < best) {

@@ -13,7 +13,7 @@
 
 namespace expc::diag {
 
-using llvm::json::Object;
+using json::Object;
 
 namespace {
 
@@ -40,8 +40,8 @@ void forEachCharacter(std::string_view text, Visit visit) {
     if (read != llvm::conversionOK || (isControl(code) && code != '\t') || isBidirectional(code)) {
       visit(sequence, kReplacement, 1u);
     } else {
-      int width = llvm::sys::unicode::columnWidthUTF8(llvm::StringRef(sequence.data(), sequence.size()));
-      visit(sequence, sequence, static_cast<uint32_t>(std::max(width, 0)));
+      int width = llvm::sys::unicode::columnWidthUTF8(StringRef(sequence.data(), sequence.size()));
+      visit(sequence, sequence, uint32_t(std::max(width, 0)));
     }
     at += sequence.size();
   }
@@ -96,13 +96,13 @@ std::string snippet(const source::SourceManager& sources, source::Range range, S
   uint32_t number = sources.position(range.file, range.begin).line;
   // Lay out only the bytes around the place, starting at the beginning of a character.
   if (line.size() > kMaxLineBytes) {
-    const uint32_t at = std::min(range.begin - line_begin, static_cast<uint32_t>(line.size()));
+    const uint32_t at = std::min(range.begin - line_begin, uint32_t(line.size()));
     uint32_t from = at - std::min(at, kMaxLineBytes / 2);
     while (from > 0 && (static_cast<unsigned char>(line[from]) & 0xC0) == 0x80) --from;
     line = line.substr(from, kMaxLineBytes);
     line_begin += from;
   }
-  uint32_t size = static_cast<uint32_t>(line.size());
+  uint32_t size = uint32_t(line.size());
   DisplayLine display = displayLine(line);
   uint32_t first = display.columns[std::min(range.begin - line_begin, size)];
   uint32_t last = display.columns[std::min(std::max(range.end, range.begin) - line_begin, size)];
@@ -125,7 +125,7 @@ std::string fixText(const source::SourceManager& sources, const FixIt& fix) {
   return fmt::format("replace `{}` by `{}`", removed, added);
 }
 
-llvm::json::Value positionJson(const source::SourceManager& sources, source::FileId file, uint32_t offset) {
+json::Value positionJson(const source::SourceManager& sources, source::FileId file, uint32_t offset) {
   source::Position where = sources.position(file, offset);
   return Object{{"line", where.line}, {"column", where.column}, {"offset", offset}};
 }
@@ -162,7 +162,7 @@ std::string_view word(Severity severity) {
   return severity == Severity::Error ? "error" : severity == Severity::Warning ? "warning" : "note";
 }
 
-std::string jsonText(std::string_view text) { return llvm::json::fixUTF8(text); }
+std::string jsonText(std::string_view text) { return json::fixUTF8(text); }
 
 std::string place(const source::SourceManager& sources, source::Range range) {
   source::Position where = sources.position(range.file, range.begin);
@@ -187,13 +187,13 @@ std::string renderText(const source::SourceManager& sources, const Diagnostic& d
   return out;
 }
 
-llvm::json::Value renderJson(const source::SourceManager& sources, const Diagnostic& diagnostic) {
+json::Value renderJson(const source::SourceManager& sources, const Diagnostic& diagnostic) {
   Object out{{"code", jsonText(code(diagnostic.kind))},
              {"slug", jsonText(slug(diagnostic.kind))},
              {"severity", jsonText(word(diagnostic.severity))},
              {"message", jsonText(diagnostic.message)}};
   addRange(out, sources, diagnostic.range);
-  llvm::json::Array notes, fixes;
+  json::Array notes, fixes;
   for (const Note& note : diagnostic.notes) {
     Object object{{"message", jsonText(note.message)}};
     addRange(object, sources, note.range);

@@ -13,6 +13,7 @@
 
 #include "compiler/diag/diagnostic.h"
 #include "compiler/diag/source.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::diag {
 
@@ -48,6 +49,6 @@ std::string renderText(const source::SourceManager& sources, const Diagnostic& d
 /// One object: code, slug, severity, message, file, range {begin, end: {line, column, offset}}, notes, fixes.
 /// `file` and `range` are absent if the diagnostic has no place. Lines and columns count from one, offsets
 /// (bytes) from zero.
-llvm::json::Value renderJson(const source::SourceManager& sources, const Diagnostic& diagnostic);
+json::Value renderJson(const source::SourceManager& sources, const Diagnostic& diagnostic);
 
 }  // namespace expc::diag

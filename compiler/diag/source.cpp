@@ -21,9 +21,9 @@ FileId SourceManager::add(std::string name, std::string text) {
   file->line_starts.push_back(0);
   // The line starts are found once, so that `position` is a binary search plus a walk along one line.
   for (size_t at = 0; at < file->text.size(); ++at)
-    if (file->text[at] == '\n') file->line_starts.push_back(static_cast<uint32_t>(at + 1));
+    if (file->text[at] == '\n') file->line_starts.push_back(uint32_t(at + 1));
   files_.push_back(std::move(file));
-  return {static_cast<uint32_t>(files_.size() - 1)};
+  return {uint32_t(files_.size() - 1)};
 }
 
 std::string_view SourceManager::name(FileId file) const { return files_.at(file.index)->name; }
@@ -40,10 +40,10 @@ std::string_view SourceManager::text(Range range) const {
 Position SourceManager::position(FileId file, uint32_t offset) const {
   const File& entry = *files_.at(file.index);
   // A diagnostic at the end of the file points behind its last byte.
-  offset = std::min<uint32_t>(offset, static_cast<uint32_t>(entry.text.size()));
+  offset = std::min<uint32_t>(offset, uint32_t(entry.text.size()));
   // The line is the last one that begins at or before the offset.
   auto after = std::ranges::upper_bound(entry.line_starts, offset);
-  uint32_t line = static_cast<uint32_t>(after - entry.line_starts.begin());
+  uint32_t line = uint32_t(after - entry.line_starts.begin());
   uint32_t column = 1;
   // UTF-8: every byte that does not continue a code point (10xxxxxx) begins one.
   for (uint32_t at = entry.line_starts[line - 1]; at < offset; ++at)

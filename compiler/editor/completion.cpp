@@ -23,7 +23,7 @@ class Completion : Places {
  public:
   using Places::Places;
 
-  llvm::json::Value run() {
+  json::Value run() {
     // Comments and texts get no proposals, nor do the names in an enum, which are the user's to choose. number() and
     // member() answer alone if they apply.
     if (context_.inside != Context::Inside::Code || number() || member() || context_.in_enum) return std::move(items_);
@@ -181,12 +181,12 @@ class Completion : Places {
   static const Slot* slotOf(Rule rule, Token after) {
     for (const auto* slots : {&namesInLists(), &valuesAndExpressions()})
       for (const Slot& slot : *slots)
-        if (llvm::is_contained(slot.places, std::pair(rule, after))) return &slot;
+        if (is_contained(slot.places, std::pair(rule, after))) return &slot;
     return nullptr;
   }
 
   /// Whether the grammar lets this token come next.
-  bool next(Token token) const { return llvm::is_contained(context_.expected, token); }
+  bool next(Token token) const { return is_contained(context_.expected, token); }
 
   /// Proposes an operand of an expression.
   void condition(bool with_metrics) {
@@ -329,8 +329,8 @@ class Completion : Places {
 
 }  // namespace
 
-llvm::json::Value completion(const Query& query) {
-  if (!query.analysis.loaded) return llvm::json::Array{};
+json::Value completion(const Query& query) {
+  if (!query.analysis.loaded) return json::Array{};
   return Completion(query).run();
 }
 

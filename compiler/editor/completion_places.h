@@ -25,6 +25,7 @@
 #include "compiler/editor/features.h"
 #include "compiler/parse/words.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::editor {
@@ -74,7 +75,7 @@ class Places {
   std::set<unsigned> workloads_;
   // Whether only items of a list stand between the slot's token and the place.
   bool direct_ = false;
-  llvm::json::Array items_;
+  json::Array items_;
   // Labels that were proposed, so that each comes once.
   std::set<std::string> seen_;
 
@@ -117,8 +118,8 @@ class Places {
 
   /// The name before the first token of a kind.
   std::vector<std::string> nameBefore(Token kind) const {
-    return nameBefore(static_cast<size_t>(std::ranges::find(context_.statement, kind, &parse::LexedToken::kind) -
-                                          context_.statement.begin()));
+    return nameBefore(
+        size_t(std::ranges::find(context_.statement, kind, &parse::LexedToken::kind) - context_.statement.begin()));
   }
 
   // ---- symbols
@@ -196,7 +197,7 @@ class Places {
         {SymbolKind::Part, kClass},          {SymbolKind::Service, kClass}};
     if (!parent) return;
     const auto inside = [&](std::optional<unsigned> at) {
-      return at == parent || (parent == study_ && at && llvm::is_contained(parts_, *at));
+      return at == parent || (parent == study_ && at && is_contained(parts_, *at));
     };
     for (const check::Symbol& symbol : symbols().symbols()) {
       if (symbol.kind != kind || !inside(symbol.parent)) continue;
@@ -301,7 +302,7 @@ class Places {
     const bool argument = openBracket() && kindAt(0) == Token::Workload;
     for (const check::Symbol& symbol : symbols().symbols()) {
       if (symbol.kind != SymbolKind::Parameter || !workloads_.contains(*symbol.parent)) continue;
-      if (llvm::is_contained(without, symbol.name)) continue;
+      if (is_contained(without, symbol.name)) continue;
       propose(symbol.name, kProperty, detailOf(query_.analysis, symbol), docOf(symbol),
               argument ? symbol.name + " = $0" : "");
     }
@@ -373,11 +374,11 @@ class Places {
                std::string_view snippet = "") {
     if (!seen_.insert(std::string(label)).second) return;
     const bool filled = query_.workspace.snippets && !snippet.empty();
-    llvm::json::Object item{{"label", jsonText(label)}, {"kind", kind}};
+    json::Object item{{"label", jsonText(label)}, {"kind", kind}};
     item["textEdit"] = editJson(query_, context_.word, filled ? snippet : label);
     if (filled) item["insertTextFormat"] = 2;  // Snippet
     if (!detail.empty()) item["detail"] = jsonText(detail);
-    if (!doc.empty()) item["documentation"] = llvm::json::Object{{"kind", "markdown"}, {"value", jsonText(doc)}};
+    if (!doc.empty()) item["documentation"] = json::Object{{"kind", "markdown"}, {"value", jsonText(doc)}};
     items_.push_back(std::move(item));
   }
 };

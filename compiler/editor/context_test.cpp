@@ -17,7 +17,7 @@ struct Asked {
     const size_t at = text.find('|');
     text.erase(at, 1);
     const source::FileId file = sources.add("a.exp", text);
-    context = editor::contextAt(sources, parse::tokens(sources, file), static_cast<uint32_t>(at));
+    context = editor::contextAt(sources, parse::tokens(sources, file), uint32_t(at));
   }
   std::string statement() const {
     std::string text;

@@ -14,14 +14,14 @@
 
 namespace expc::editor {
 
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Array;
+using json::Object;
+using json::Value;
 namespace {
 
 /// A workspace edit of the document in question.
 Value changesJson(const Query& query, Array edits) {
-  return Object{{"changes", Object{{llvm::json::ObjectKey(jsonText(query.document.uri)), std::move(edits)}}}};
+  return Object{{"changes", Object{{json::ObjectKey(jsonText(query.document.uri)), std::move(edits)}}}};
 }
 
 /// A diagnostic as the protocol has it, at `range` and with `message`.
@@ -29,7 +29,7 @@ Object diagnosticJson(const Query& query, const diag::Diagnostic& diagnostic, so
                       std::string_view message) {
   return Object{{"range", rangeJson(query, range)},
                 {"severity", diagnostic.severity == diag::Severity::Error ? 1 : 2},
-                {"code", llvm::StringRef(diag::code(diagnostic.kind))},
+                {"code", StringRef(diag::code(diagnostic.kind))},
                 {"source", "expc"},
                 {"message", jsonText(message)}};
 }
@@ -41,7 +41,7 @@ bool isUnnecessary(diag::Kind kind) {
   using enum diag::Kind;
   static constexpr diag::Kind kUseless[] = {UselessCoalesce, UnusedParameter, MeasuredTwice, UnusedDesign,
                                             UnusedReference, UnusedSetting,   UselessRule,   LevelNeverOccurs};
-  return llvm::is_contained(kUseless, kind);
+  return is_contained(kUseless, kind);
 }
 
 /// Adds a module and everything that it imports to `seen`.
@@ -146,8 +146,7 @@ bool allHere(const Query& query, const diag::Diagnostic& diagnostic) {
 }
 
 Object action(const Query& query, std::string title, std::string_view kind, Array edits) {
-  return Object{
-      {"title", jsonText(title)}, {"kind", llvm::StringRef(kind)}, {"edit", changesJson(query, std::move(edits))}};
+  return Object{{"title", jsonText(title)}, {"kind", StringRef(kind)}, {"edit", changesJson(query, std::move(edits))}};
 }
 
 }  // namespace
@@ -190,8 +189,7 @@ Value formatting(const Query& query) {
   size_t back = 0;
   while (back < shorter - front && old[old.size() - 1 - back] == (*formatted)[formatted->size() - 1 - back]) ++back;
   while (back > 0 && old[old.size() - back - 1] != '\n') --back;
-  const source::Range range{query.analysis.root, static_cast<uint32_t>(front),
-                            static_cast<uint32_t>(old.size() - back)};
+  const source::Range range{query.analysis.root, uint32_t(front), uint32_t(old.size() - back)};
   return Array{editJson(query, range, formatted->substr(front, formatted->size() - back - front))};
 }
 

@@ -4,14 +4,13 @@
 
 #include "compiler/editor/explain.h"
 
-#include <llvm/ADT/StringRef.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "compiler/diag/render.h"
 #include "compiler/editor/pages.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::editor {
 
@@ -32,10 +31,10 @@ std::string summary(diag::Kind kind) {
 }
 
 std::optional<diag::Kind> find(std::string_view text) {
-  const llvm::StringRef wanted(text.data(), text.size());
+  const StringRef wanted(text.data(), text.size());
   for (diag::Kind kind : diag::allKinds())
     for (std::string_view name : {diag::code(kind), diag::slug(kind)})
-      if (wanted.equals_insensitive(llvm::StringRef(name.data(), name.size()))) return kind;
+      if (wanted.equals_insensitive(StringRef(name.data(), name.size()))) return kind;
   return std::nullopt;
 }
 

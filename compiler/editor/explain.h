@@ -12,6 +12,7 @@
 
 #include "compiler/diag/diagnostic.h"
 #include "compiler/diag/source.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::editor {
 
@@ -45,7 +46,7 @@ std::string renderMarkdown(std::string_view markdown, const TextStyle& style);
 
 /// Diagnostics as a SARIF 2.1.0 log for code scanning services: the kinds that occur as rules with their pages as help,
 /// results with related places and fixes. `version` is the program's.
-llvm::json::Value sarifLog(const source::SourceManager& sources, const std::vector<diag::Diagnostic>& diagnostics,
-                           std::string_view version);
+json::Value sarifLog(const source::SourceManager& sources, const std::vector<diag::Diagnostic>& diagnostics,
+                     std::string_view version);
 
 }  // namespace expc::editor

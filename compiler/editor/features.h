@@ -18,6 +18,7 @@
 #include "compiler/diag/render.h"
 #include "compiler/editor/workspace.h"
 #include "compiler/parse/antlr_bridge.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::editor {
 
@@ -39,27 +40,27 @@ struct Query {
 };
 
 /// The description of the name, word or number at the place, as Markdown.
-llvm::json::Value hover(const Query& query);
+json::Value hover(const Query& query);
 /// The proposals for the place, always a list. They are not filtered by the letters typed so far; editors do that.
-llvm::json::Value completion(const Query& query);
+json::Value completion(const Query& query);
 /// The location where the name at the place is declared.
-llvm::json::Value definition(const Query& query);
+json::Value definition(const Query& query);
 /// All locations of the name, in all open documents and the files that they import.
-llvm::json::Value references(const Query& query, bool with_declaration);
+json::Value references(const Query& query, bool with_declaration);
 /// The ranges of the name in this document.
-llvm::json::Value highlights(const Query& query);
+json::Value highlights(const Query& query);
 /// The range of the name at the place if it can be renamed.
-llvm::json::Value prepareRename(const Query& query);
+json::Value prepareRename(const Query& query);
 /// The edits that give the name at the place a new one; an error with the reason if that cannot be done safely.
-llvm::Expected<llvm::json::Value> rename(const Query& query, const std::string& name);
+Expected<json::Value> rename(const Query& query, const std::string& name);
 /// The declarations of the document as a tree.
-llvm::json::Value outline(const Query& query);
+json::Value outline(const Query& query);
 /// The mends of the problems between the query's place and `end`, and one action for all certain mends of the document.
-llvm::json::Value actions(const Query& query, uint32_t end);
+json::Value actions(const Query& query, uint32_t end);
 /// The edits that format the document; null if it has syntax errors.
-llvm::json::Value formatting(const Query& query);
+json::Value formatting(const Query& query);
 /// The problems of the document itself, and for each imported file with errors the first of them, at the import.
-llvm::json::Array diagnostics(const Query& query);
+json::Array diagnostics(const Query& query);
 
 // ---- what is known of names
 
@@ -98,10 +99,10 @@ Context contextAt(const source::SourceManager& sources, const std::vector<parse:
 // ---- the protocol's shapes
 
 /// A range in the client's lines and columns.
-llvm::json::Value rangeJson(const Query& query, source::Range range);
+json::Value rangeJson(const Query& query, source::Range range);
 /// An edit that replaces a range by a text.
-llvm::json::Value editJson(const Query& query, source::Range range, std::string_view text);
+json::Value editJson(const Query& query, source::Range range, std::string_view text);
 /// A place in any file of the analysis; null if an editor cannot open that file.
-llvm::json::Value locationJson(const Query& query, source::Range range);
+json::Value locationJson(const Query& query, source::Range range);
 
 }  // namespace expc::editor

@@ -315,7 +315,7 @@ const words::Word* propertyAt(const Query& query, const parse::LexedToken& token
   uint32_t begin = token.range.begin;
   // Back over the dots to the beginning of the whole name; the token is only a part of it.
   while (begin > 0 && (all[begin - 1] == '.' || llvm::isAlnum(all[begin - 1]))) --begin;
-  llvm::StringRef name(all.data() + begin, token.range.end - begin);
+  StringRef name(all.data() + begin, token.range.end - begin);
   // In the braces of a system names have no prefix.
   const bool of_system = name.consume_front("system.");
   const Context context = contextAt(query.analysis.sources, query.analysis.tokens, token.range.begin);
@@ -332,12 +332,12 @@ std::string ofWord(const Query& query, const parse::LexedToken& token) {
 
 /// The value of a number's units in base units, "1GiB = 1073741824B", and their types; "" if the number has no unit, or
 /// one that a module declares.
-std::string ofNumber(llvm::StringRef number) {
+std::string ofNumber(StringRef number) {
   std::string lines, types;
-  llvm::SmallVector<llvm::StringRef, 2> names;
+  llvm::SmallVector<StringRef, 2> names;
   // `120img/s` is two units, one above and one below the stroke.
   number.drop_while([](char sign) { return llvm::isDigit(sign) || sign == '.'; }).split(names, '/');
-  for (const llvm::StringRef name : names) {
+  for (const StringRef name : names) {
     const words::Unit* unit = words::findUnit(name);
     if (!unit) return "";
     // The base unit of a type is the one with factor 1.
@@ -354,7 +354,7 @@ std::string ofNumber(llvm::StringRef number) {
 
 }  // namespace
 
-llvm::json::Value hover(const Query& query) {
+json::Value hover(const Query& query) {
   std::string text;
   source::Range range;
   // Names come first: a word of the language may be a name as well.
@@ -366,8 +366,8 @@ llvm::json::Value hover(const Query& query) {
     text = token->kind == parse::Token::Number ? ofNumber(query.analysis.sources.text(range)) : ofWord(query, *token);
   }
   if (text.empty()) return nullptr;
-  return llvm::json::Object{{"contents", llvm::json::Object{{"kind", "markdown"}, {"value", jsonText(text)}}},
-                            {"range", rangeJson(query, range)}};
+  return json::Object{{"contents", json::Object{{"kind", "markdown"}, {"value", jsonText(text)}}},
+                      {"range", rangeJson(query, range)}};
 }
 
 }  // namespace expc::editor

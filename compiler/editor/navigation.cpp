@@ -14,9 +14,9 @@
 
 namespace expc::editor {
 
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Array;
+using json::Object;
+using json::Value;
 
 using check::Names;
 using check::Occurrence;
@@ -194,7 +194,7 @@ Value prepareRename(const Query& query) {
   };
 }
 
-llvm::Expected<Value> rename(const Query& query, const std::string& name) {
+Expected<Value> rename(const Query& query, const std::string& name) {
   const Symbol* symbol = query.symbol();
   if (!symbol) return llvm::createStringError("no name here");
   const Names& names = query.analysis.names();
@@ -216,7 +216,7 @@ llvm::Expected<Value> rename(const Query& query, const std::string& name) {
     edits[one.getAsObject()->getString("uri")->str()].push_back(
         Object{{"range", *one.getAsObject()->get("range")}, {"newText", jsonText(name)}});
   Object changes;
-  for (auto& [uri, some] : edits) changes[llvm::json::ObjectKey(uri)] = std::move(some);
+  for (auto& [uri, some] : edits) changes[json::ObjectKey(uri)] = std::move(some);
   return Object{{"changes", std::move(changes)}};
 }
 

@@ -16,9 +16,9 @@ namespace expc::editor {
 namespace {
 
 using diag::jsonText;
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Array;
+using json::Object;
+using json::Value;
 
 /// SARIF's message object. jsonText() makes valid UTF-8 of texts that quote a user's file.
 Object message(std::string_view text) { return Object{{"text", jsonText(text)}}; }
@@ -105,7 +105,7 @@ Object result(const source::SourceManager& sources, const diag::Diagnostic& diag
   for (const diag::Note& note : diagnostic.notes) {
     if (note.range.isValid()) {
       Object place = location(sources, note.range);
-      place["id"] = static_cast<int64_t>(related.size() + 1);
+      place["id"] = int64_t(related.size() + 1);
       place["message"] = message(note.message);
       related.push_back(std::move(place));
     } else {
@@ -114,7 +114,7 @@ Object result(const source::SourceManager& sources, const diag::Diagnostic& diag
   }
   // `ruleIndex` refers to the list of rules in the same log.
   Object out{{"ruleId", jsonText(diag::code(diagnostic.kind))},
-             {"ruleIndex", static_cast<int64_t>(rule_index)},
+             {"ruleIndex", int64_t(rule_index)},
              {"level", jsonText(diag::word(diagnostic.severity))},
              {"message", message(text)}};
   if (diagnostic.range.isValid()) out["locations"] = Array{location(sources, diagnostic.range)};
@@ -138,7 +138,7 @@ Value sarifLog(const source::SourceManager& sources, const std::vector<diag::Dia
   for (const diag::Kind kind : kinds) rules.push_back(rule(kind));
   for (const diag::Diagnostic& diagnostic : diagnostics) {
     const auto at = std::ranges::lower_bound(kinds, diagnostic.kind);
-    results.push_back(result(sources, diagnostic, static_cast<size_t>(at - kinds.begin())));
+    results.push_back(result(sources, diagnostic, size_t(at - kinds.begin())));
   }
   Object driver{{"name", "expc"}, {"version", jsonText(version)}, {"rules", std::move(rules)}};
   return Object{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},

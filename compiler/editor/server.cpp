@@ -21,8 +21,8 @@
 
 namespace expc::editor {
 
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Object;
+using json::Value;
 namespace {
 
 bool isId(const Value& value) { return value.kind() == Value::String || value.kind() == Value::Number; }
@@ -35,25 +35,25 @@ const Object& asObject(const Value& value) {
 }
 
 /// Whether a setting of the client's capabilities, at a path of nested objects, is true.
-bool offers(const Object& capabilities, std::initializer_list<llvm::StringRef> path) {
+bool offers(const Object& capabilities, std::initializer_list<StringRef> path) {
   const Object* at = &capabilities;
-  for (const llvm::StringRef* step = path.begin(); step + 1 != path.end(); ++step)
+  for (const StringRef* step = path.begin(); step + 1 != path.end(); ++step)
     if (!(at = at->getObject(*step))) return false;
   return at->getBoolean(*(path.end() - 1)).value_or(false);
 }
 
 bool offersUtf8(const Object& capabilities) {
   const Object* general = capabilities.getObject("general");
-  const llvm::json::Array* offered = general ? general->getArray("positionEncodings") : nullptr;
+  const json::Array* offered = general ? general->getArray("positionEncodings") : nullptr;
   if (!offered) return false;
   for (const Value& encoding : *offered)
-    if (encoding.getAsString() == llvm::StringRef("utf-8")) return true;
+    if (encoding.getAsString() == StringRef("utf-8")) return true;
   return false;
 }
 
 }  // namespace
 
-llvm::Error protocolError(ErrorCode code, const std::string& text) {
+Error protocolError(ErrorCode code, const std::string& text) {
   // The number travels as an error code of the generic category; answer() takes it out again.
   return llvm::createStringError(std::error_code(code, std::generic_category()), text);
 }
@@ -65,8 +65,8 @@ Server::Server(load::FileSystem disk, std::string library, std::string version, 
 
 void Server::enqueue(const Deframer::Item& item) {
   if (!item.error.empty()) return fail(nullptr, kParseError, "skipped " + item.error);
-  llvm::Expected<Value> value = base::parseJson(item.body);
-  if (!value) return fail(nullptr, kParseError, jsonText(llvm::toString(value.takeError())));
+  Expected<Value> value = base::parseJson(item.body);
+  if (!value) return fail(nullptr, kParseError, jsonText(toString(value.takeError())));
   take(std::move(*value));
 }
 
@@ -76,7 +76,7 @@ void Server::take(Value value) {
   // Checked from the outside in, so that each error is sent with the id if there is a valid one.
   const Value* id = object->get("id");
   if (id && !isId(*id)) return fail(nullptr, kInvalidRequest, "an id is a number or a string");
-  if (object->getString("jsonrpc") != llvm::StringRef("2.0"))
+  if (object->getString("jsonrpc") != StringRef("2.0"))
     return fail(id ? *id : nullptr, kInvalidRequest, "a message says \"jsonrpc\": \"2.0\"");
   const Value* method = object->get("method");
   // The client's answer to a request of ours; none is awaited.
@@ -162,7 +162,7 @@ void Server::fail(const Value& id, int code, const std::string& text) {
   send_(Object{{"jsonrpc", "2.0"}, {"id", id}, {"error", Object{{"code", code}, {"message", text}}}});
 }
 
-void Server::notify(llvm::StringRef method, Value params) {
+void Server::notify(StringRef method, Value params) {
   send_(Object{{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}});
 }
 
@@ -214,17 +214,17 @@ constexpr llvm::StringLiteral kField = "content-length:";
 
 /// The length that a header states; nothing if it has no such field. Sets `malformed` if the length is no number or is
 /// given twice.
-std::optional<size_t> lengthIn(llvm::StringRef header, bool& malformed) {
+std::optional<size_t> lengthIn(StringRef header, bool& malformed) {
   std::optional<size_t> length;
-  llvm::SmallVector<llvm::StringRef, 4> lines;
+  llvm::SmallVector<StringRef, 4> lines;
   header.split(lines, '\n', -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef line : lines) {
+  for (StringRef line : lines) {
     if (!line.starts_with_insensitive(kField)) continue;
-    const llvm::StringRef value = line.drop_front(kField.size()).trim();
+    const StringRef value = line.drop_front(kField.size()).trim();
     unsigned long long number = 0;
-    const bool digits = !value.empty() && value.find_if_not(llvm::isDigit) == llvm::StringRef::npos;
+    const bool digits = !value.empty() && value.find_if_not(llvm::isDigit) == StringRef::npos;
     if (!digits || value.getAsInteger(10, number) || length) malformed = true;
-    length = static_cast<size_t>(number);
+    length = size_t(number);
   }
   return length;
 }
@@ -241,7 +241,7 @@ size_t readSome(int input, char* buffer, size_t size) {
   for (;;) {
     const ssize_t count = ::read(input, buffer, size);
     if (count < 0 && errno == EINTR) continue;
-    return count < 0 ? 0 : static_cast<size_t>(count);
+    return count < 0 ? 0 : size_t(count);
   }
 }
 
@@ -249,8 +249,8 @@ size_t readSome(int input, char* buffer, size_t size) {
 
 std::optional<Deframer::Item> Deframer::header() {
   if (resync_) {
-    const size_t at = llvm::StringRef(buffer_).find_insensitive(kField);
-    if (at == llvm::StringRef::npos) {
+    const size_t at = StringRef(buffer_).find_insensitive(kField);
+    if (at == StringRef::npos) {
       // The field may begin in the last bytes, so these stay.
       if (buffer_.size() > kField.size()) buffer_.erase(0, buffer_.size() - kField.size());
       return std::nullopt;
@@ -274,7 +274,7 @@ std::optional<Deframer::Item> Deframer::header() {
     return Item{"", fmt::format("a header of more than {} bytes", kMaxHeader)};
   }
   bool malformed = false;
-  const std::optional<size_t> length = lengthIn(llvm::StringRef(buffer_).take_front(end), malformed);
+  const std::optional<size_t> length = lengthIn(StringRef(buffer_).take_front(end), malformed);
   buffer_.erase(0, end + 4);
   searched_ = 0;
   if (!length || malformed) {

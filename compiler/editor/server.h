@@ -19,6 +19,7 @@
 
 #include "compiler/editor/features.h"
 #include "compiler/editor/workspace.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::editor {
 
@@ -55,13 +56,13 @@ class Deframer {
 };
 
 /// A message as it is sent: its header and its body.
-std::string frame(const llvm::json::Value& message);
+std::string frame(const json::Value& message);
 
 /// The server behind one client: takes messages, sends messages through `send`.
 class Server {
  public:
   /// Sends one message to the client; called on the thread that calls the server.
-  using Send = std::function<void(llvm::json::Value)>;
+  using Send = std::function<void(json::Value)>;
 
   /// `disk` and `library` as for Workspace; `version` is what the server calls itself.
   Server(load::FileSystem disk, std::string library, std::string version, Send send);
@@ -86,42 +87,42 @@ class Server {
   enum class State { New, Running, ShutDown };
   /// A request or notification that waits.
   struct Message {
-    std::optional<llvm::json::Value> id;  // of a request; notifications have none
+    std::optional<json::Value> id;  // of a request; notifications have none
     std::string method;
-    llvm::json::Value params = nullptr;
+    json::Value params = nullptr;
     bool cancelled = false;
   };
-  using Result = llvm::Expected<llvm::json::Value>;
+  using Result = Expected<json::Value>;
 
   /// Checks that a JSON value is a message, and puts it into the queue.
-  void take(llvm::json::Value value);
+  void take(json::Value value);
   /// Answers one request, or carries out one notification.
   void request(const Message& message);
   void notification(const Message& message);
   /// Sends the result of a request, or its error.
-  void answer(const llvm::json::Value& id, Result result);
+  void answer(const json::Value& id, Result result);
   /// Sends an error with a number of ErrorCode; `id` is null if the request could not be told.
-  void fail(const llvm::json::Value& id, int code, const std::string& text);
+  void fail(const json::Value& id, int code, const std::string& text);
   /// Sends a notification.
-  void notify(llvm::StringRef method, llvm::json::Value params);
+  void notify(StringRef method, json::Value params);
 
   // ---- the life of a server (server.cpp)
   /// Takes the client's capabilities and returns the server's.
-  Result initialize(const llvm::json::Object& params);
+  Result initialize(const json::Object& params);
   /// Asks the client to report changes of files, if it can.
   void initialized();
 
   // ---- texts and questions (server_documents.cpp)
-  void didOpen(const llvm::json::Object& params);
-  void didChange(const llvm::json::Object& params);
-  void didSave(const llvm::json::Object& params);
-  void didClose(const llvm::json::Object& params);
+  void didOpen(const json::Object& params);
+  void didChange(const json::Object& params);
+  void didSave(const json::Object& params);
+  void didClose(const json::Object& params);
   /// The open document that a message names, or null.
-  Document* named(const llvm::json::Object& params);
+  Document* named(const json::Object& params);
   /// Marks the document at a path, and those that import it, for publishing.
   void markStale(const std::string& path);
   /// Answers a question about a document.
-  Result ask(const std::string& method, const llvm::json::Object& params);
+  Result ask(const std::string& method, const json::Object& params);
 
   Workspace workspace_;
   std::string version_;
@@ -151,6 +152,6 @@ enum ErrorCode : int {
 };
 
 /// An error that is sent with this number. Errors of other kinds are sent as kRequestFailed.
-llvm::Error protocolError(ErrorCode code, const std::string& text);
+Error protocolError(ErrorCode code, const std::string& text);
 
 }  // namespace expc::editor

@@ -10,8 +10,8 @@
 
 namespace expc::editor {
 
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Object;
+using json::Value;
 namespace {
 
 /// The URI of the document that a message names.
@@ -29,7 +29,7 @@ std::optional<Position> positionFrom(const Value* value) {
   const auto line = object->getInteger("line"), character = object->getInteger("character");
   if (!line || !character || *line < 0 || *character < 0) return std::nullopt;
   constexpr int64_t kMost = INT32_MAX;
-  return Position{static_cast<uint32_t>(std::min(*line, kMost)), static_cast<uint32_t>(std::min(*character, kMost))};
+  return Position{uint32_t(std::min(*line, kMost)), uint32_t(std::min(*character, kMost))};
 }
 
 /// Reads a range: its two ends.
@@ -62,7 +62,7 @@ Document* Server::named(const Object& params) {
 
 void Server::didChange(const Object& params) {
   Document* document = named(params);
-  const llvm::json::Array* changes = params.getArray("contentChanges");
+  const json::Array* changes = params.getArray("contentChanges");
   if (!document || !changes) return;
   // Published diagnostics carry the version, so that an editor can drop those of an older text.
   document->version = params.getObject("textDocument")->getInteger("version").value_or(document->version);
@@ -97,7 +97,7 @@ void Server::didClose(const Object& params) {
   stale_.erase(uri);
   workspace_.close(uri);
   // An empty list clears the problems that the editor shows.
-  notify("textDocument/publishDiagnostics", Object{{"uri", jsonText(uri)}, {"diagnostics", llvm::json::Array{}}});
+  notify("textDocument/publishDiagnostics", Object{{"uri", jsonText(uri)}, {"diagnostics", json::Array{}}});
 }
 
 /// Marks the document at `path`, and the open ones that import it, for publishing. The subscript adds an entry and
@@ -126,16 +126,16 @@ bool Server::publishNext() {
 
 namespace {
 
-using Result = llvm::Expected<Value>;
+using Result = Expected<Value>;
 using Params = Object;
 
 /// The actions of the kinds that the client asks for; a kind covers those below it (`source` covers `source.fixAll`).
 Value wanted(Value actions, const Object* context) {
-  const llvm::json::Array* kinds = context ? context->getArray("only") : nullptr;
+  const json::Array* kinds = context ? context->getArray("only") : nullptr;
   if (!kinds) return actions;
-  llvm::json::Array kept;
+  json::Array kept;
   for (Value& action : *actions.getAsArray()) {
-    const llvm::StringRef kind = action.getAsObject()->getString("kind").value_or("");
+    const StringRef kind = action.getAsObject()->getString("kind").value_or("");
     for (const Value& value : *kinds) {
       const auto asked = value.getAsString();
       // "source" asks for everything below it, but "sour" for nothing: a prefix must end at a dot.
@@ -151,7 +151,7 @@ Result actionsIn(const Query& query, const Params& params) {
   const auto ends = rangeFrom(params.get("range"));
   if (!ends) return protocolError(kInvalidParams, "a range has a start and an end");
   const auto offset = [&](Position position) {
-    return static_cast<uint32_t>(query.document.lines.offset(position, query.workspace.encoding));
+    return uint32_t(query.document.lines.offset(position, query.workspace.encoding));
   };
   // Lints of the grid have mends too, and they may not have been computed for this analysis.
   query.workspace.verify(query.analysis, query.workspace.limits.typing);
@@ -205,7 +205,7 @@ Server::Result Server::ask(const std::string& method, const Object& params) {
   const std::optional<Position> position = positionFrom(params.get("position"));
   if (!position) return protocolError(kInvalidParams, fmt::format("{} names a position", method));
   // The position is mapped by the document's text, which equals the one that was just compiled.
-  query.offset = static_cast<uint32_t>(document->lines.offset(*position, workspace_.encoding));
+  query.offset = uint32_t(document->lines.offset(*position, workspace_.encoding));
   return placed->second(query, params);
 }
 

@@ -35,9 +35,9 @@ std::optional<std::string> showText(const std::string& folder, std::string_view 
                                     std::string_view text) {
   if (folder.empty()) return std::nullopt;
   llvm::SmallString<128> path(folder);
-  llvm::sys::path::append(path, llvm::StringRef(group), base::shortHash(text));
+  llvm::sys::path::append(path, StringRef(group), base::shortHash(text));
   if (llvm::sys::fs::create_directories(path)) return std::nullopt;
-  llvm::sys::path::append(path, llvm::StringRef(name));
+  llvm::sys::path::append(path, StringRef(name));
   // A file of the right size under the text's digest is the text; one of another size was left by a broken write.
   uint64_t size = 0;
   if (!llvm::sys::fs::file_size(path, size) && size == text.size()) return std::string(path.str());
@@ -61,7 +61,7 @@ size_t bytesOf(std::string_view text, size_t at) {
 /// The columns of a character of that many bytes. UTF-16 needs two units for characters outside the basic plane, which
 /// are those of four bytes.
 uint32_t columnsOf(size_t bytes, Encoding encoding) {
-  if (encoding == Encoding::Utf8) return static_cast<uint32_t>(bytes);
+  if (encoding == Encoding::Utf8) return uint32_t(bytes);
   return bytes == 4 ? 2 : 1;
 }
 
@@ -70,7 +70,7 @@ uint32_t columnsOf(size_t bytes, Encoding encoding) {
 uint64_t productOf(const check::Study& study) {
   uint64_t product = 1;
   for (const check::Factor& factor : study.factors)
-    if (__builtin_mul_overflow(product, static_cast<uint64_t>(factor.levels.size()), &product)) return UINT64_MAX;
+    if (__builtin_mul_overflow(product, uint64_t(factor.levels.size()), &product)) return UINT64_MAX;
   return product;
 }
 
@@ -92,7 +92,7 @@ std::string_view LineIndex::line(size_t index) const {
 Position LineIndex::position(size_t offset, Encoding encoding) const {
   offset = std::min(offset, text_.size());
   const auto after = std::ranges::upper_bound(starts_, offset);
-  const size_t index = static_cast<size_t>(after - starts_.begin()) - 1;
+  const size_t index = size_t(after - starts_.begin()) - 1;
   const std::string_view all = line(index);
   // The columns of a line are counted from its beginning. Lines are short, so no table of columns is kept.
   const size_t wanted = offset - starts_[index];
@@ -104,7 +104,7 @@ Position LineIndex::position(size_t offset, Encoding encoding) const {
     column += columnsOf(bytes, encoding);
     at += bytes;
   }
-  return {static_cast<uint32_t>(index), column};
+  return {uint32_t(index), column};
 }
 
 size_t LineIndex::offset(Position position, Encoding encoding) const {
@@ -150,7 +150,7 @@ void Document::replace(Position begin, Position end, std::string_view with, Enco
 }
 
 std::optional<std::string> pathOf(std::string_view uri) {
-  llvm::StringRef rest(uri);
+  StringRef rest(uri);
   if (!rest.consume_front_insensitive("file://")) return std::nullopt;
   rest = rest.drop_front(std::min(rest.find('/'), rest.size()));  // a host, if any, names this machine
   if (rest.empty()) return std::nullopt;
@@ -159,7 +159,7 @@ std::optional<std::string> pathOf(std::string_view uri) {
     unsigned byte = 0;
     // A percent sign that is followed by no two hexadecimal digits stands for itself.
     if (rest[at] == '%' && at + 2 < rest.size() && !rest.substr(at + 1, 2).getAsInteger(16, byte)) {
-      path += static_cast<char>(byte);
+      path += char(byte);
       at += 2;
     } else {
       path += rest[at];
@@ -214,7 +214,7 @@ Document* Workspace::find(const std::string& uri) {
 }
 
 load::FileSystem Workspace::files(std::set<std::string>& read) const {
-  return {[this, &read](const std::string& path) -> llvm::Expected<std::string> {
+  return {[this, &read](const std::string& path) -> Expected<std::string> {
     const std::string wanted = load::normalized(path);
     // Recorded even if the file does not exist: creating it must compile the document again.
     read.insert(wanted);

@@ -133,7 +133,7 @@ TEST_CASE("a study narrows where a factor varies; elsewhere it has its default, 
   expand::Assignment at(study.selected);
   at.set(Point{kAbsent, 0});
   REQUIRE(!at.resolve());
-  unsigned batch = static_cast<unsigned>(study.space->study().findParameter("batch"));
+  unsigned batch = unsigned(study.space->study().findParameter("batch"));
   REQUIRE(at.value(batch));
   CHECK(*at.value(batch) == check::Value::number(32));
   // The study's own rule sees no value where the factor is not active.
@@ -232,7 +232,7 @@ TEST_CASE("a smallest conflict misses no rule and needs each") {
 
 TEST_CASE("random studies: size, membership and order of declarations") {
   std::mt19937 random(7);
-  auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  auto below = [&](int n) { return int(random() % unsigned(n)); };
   for (int round = 0; round < 60; ++round) {
     std::vector<std::string> parts = {
         fmt::format("factor gpus in 1..{}", 1 + below(4)),

@@ -5,7 +5,6 @@
 #include "compiler/expand/select.h"
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <numeric>
@@ -13,6 +12,7 @@
 #include "compiler/check/checker.h"
 #include "compiler/check/named.h"
 #include "compiler/parse/parse.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::expand {
 namespace {
@@ -32,9 +32,9 @@ struct Names : check::Context {
 
 /// Whether an override gives a string or a path without quotes. Shells remove one level of quotes, so this is a
 /// common slip; a word that names a `let` is meant as it stands.
-bool lacksQuotes(check::StudyScope& scope, const std::string& name, llvm::StringRef value) {
+bool lacksQuotes(check::StudyScope& scope, const std::string& name, StringRef value) {
   const int parameter = scope.study.findParameter(name);
-  if (parameter < 0 || value.find_first_of("\"{,") != llvm::StringRef::npos) return false;
+  if (parameter < 0 || value.find_first_of("\"{,") != StringRef::npos) return false;
   const check::Type::Kind kind = scope.study.parameter(parameter).type.kind;
   return (kind == check::Type::Kind::String || kind == check::Type::Kind::Path) && !scope.lets.contains(value.str()) &&
          !scope.scope.lets.contains(value.str());
@@ -141,7 +141,7 @@ static std::optional<check::Change> resolveOverride(const check::Program& progra
   // be.
   if (text.find('=') == std::string::npos)
     return emitter.refuse({}, BadOverride, text, "write NAME=VALUE, as in 'gpus=2' or 'design.timed.repeat=20'");
-  const bool known = llvm::is_contained(program.overrides, text);
+  const bool known = is_contained(program.overrides, text);
   const auto constant = [&](const check::Constant& one) { return check::setsConstant(text, one.name); };
   // Values of constants were replaced when the study was checked.
   if (known && std::ranges::any_of(study.constants, constant)) {
@@ -150,7 +150,7 @@ static std::optional<check::Change> resolveOverride(const check::Program& progra
     return change;
   }
   Names names(program, study, emitter);
-  const auto [name, value] = llvm::StringRef(text).split('=');
+  const auto [name, value] = StringRef(text).split('=');
   if (lacksQuotes(names.scope, name.str(), value))
     return emitter.refuse(
         {}, BadOverride, text,

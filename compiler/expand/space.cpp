@@ -133,9 +133,9 @@ Condition::Condition(const Space& space, check::FormulaPtr formula, View view, c
   bool fits = true;
   for (unsigned factor : factors_) {
     const check::Factor& declared = space.study().factors[factor];
-    unsigned digits = static_cast<unsigned>(declared.levels.size()) + (declared.active ? 1 : 0);
+    unsigned digits = unsigned(declared.levels.size()) + (declared.active ? 1 : 0);
     stride_.push_back(size);
-    absent_.push_back(static_cast<unsigned>(declared.levels.size()));
+    absent_.push_back(unsigned(declared.levels.size()));
     fits = fits && !__builtin_mul_overflow(size, uint64_t{digits}, &size) && size <= kMaxTable;
     if (!fits) size = 1;
   }
@@ -203,8 +203,8 @@ Space::Space(const Selected& selected) : selected_(selected) {
         if (read != factor) visit(read);
   };
   const auto place = [&](size_t factor) {
-    position_[factor] = static_cast<unsigned>(order_.size());
-    order_.push_back(static_cast<unsigned>(factor));
+    position_[factor] = unsigned(order_.size());
+    order_.push_back(unsigned(factor));
   };
   check::inOrder(width(), needs, place, [](size_t) {});
   activity_.resize(width());
@@ -236,7 +236,7 @@ Space::Reads Space::readsOf(const check::Formula& formula) const {
       // Factor 0 selects the workload.
       if (differs_[parameter]) factors.insert(0);
       int factor = study().factor_of[parameter];
-      if (factor < 0 || !factors.insert(static_cast<unsigned>(factor)).second) continue;
+      if (factor < 0 || !factors.insert(unsigned(factor)).second) continue;
       if (const check::Formula* active = study().factors[factor].active.get()) self(self, *active, false);
     }
   };
@@ -322,7 +322,7 @@ std::optional<Obstacle> Space::whyNot(Levels levels) const {
   return std::nullopt;
 }
 
-Space::End Space::forEach(llvm::function_ref<bool(Levels)> visit) const { return walk(*this, {}, visit).end; }
+Space::End Space::forEach(function_ref<bool(Levels)> visit) const { return walk(*this, {}, visit).end; }
 
 void Space::reportFailure(diag::Emitter& emitter) const {
   if (failed_) failed_->report(failed_at_, emitter);

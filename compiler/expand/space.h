@@ -8,8 +8,6 @@
 // that differ only in an inactive factor are one. Rules that ask about `system` are left out here; they make
 // points unavailable on a machine, but do not change which points a study has.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,6 +16,7 @@
 #include <vector>
 
 #include "compiler/expand/select.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::expand {
 
@@ -236,7 +235,7 @@ class Space {
   enum class End { Done, Stopped, TooMany, Failed };
   /// Calls `visit` for each point, in walking order, until it returns false. A rule is asked as soon as its
   /// factors are chosen, so excluded combinations are mostly not even enumerated.
-  End forEach(llvm::function_ref<bool(Levels)> visit) const;
+  End forEach(function_ref<bool(Levels)> visit) const;
   /// After Failed: reports the condition without a value. Only conditions that are not tabulated fail during a
   /// walk.
   void reportFailure(diag::Emitter& emitter) const;
@@ -313,7 +312,7 @@ struct Walk {
   bool exhausted = false;
 };
 /// Visits each point in walking order until `visit` returns false.
-Walk walk(const Space& space, const WalkOptions& options, llvm::function_ref<bool(Levels)> visit);
+Walk walk(const Space& space, const WalkOptions& options, function_ref<bool(Levels)> visit);
 
 /// A minimal set of rules (indices into Study::rules) that together leave no point with levels in `kept` (and
 /// with `present` active): without any one of them there would be points. Nothing if some point is left, or if

@@ -115,7 +115,7 @@ struct Counter {
 struct Walker {
   const Space& space;
   const WalkOptions& options;
-  llvm::function_ref<bool(Levels)> visit;
+  function_ref<bool(Levels)> visit;
   const std::vector<std::vector<unsigned>>& kept = options.levels ? *options.levels : space.selected().levels;
   std::vector<unsigned> levels = std::vector<unsigned>(space.width(), kOpen);
   /// For each depth: the rules whose factors are all chosen once that many factors are.
@@ -236,7 +236,7 @@ struct Walker {
   }
 };
 
-Walk walk(const Space& space, const WalkOptions& options, llvm::function_ref<bool(Levels)> visit) {
+Walk walk(const Space& space, const WalkOptions& options, function_ref<bool(Levels)> visit) {
   return Walker{space, options, visit}.run();
 }
 

@@ -44,7 +44,7 @@ class Measure {
     }
     // From the back, so that the brackets inside a bracket are known before the bracket itself.
     open_.resize(pieces.size() + 1);
-    for (uint32_t at = static_cast<uint32_t>(pieces.size()); at-- > 0;) {
+    for (uint32_t at = uint32_t(pieces.size()); at-- > 0;) {
       open_[at] = open_[at + 1];
       const Piece& piece = pieces[at];
       if (!piece.opens() || piece.brace_of_block) continue;
@@ -80,7 +80,7 @@ class Layout {
 
   std::vector<Line> run() {
     statements(file_.top, 0, false);
-    comments(static_cast<uint32_t>(file_.pieces.size() - 1), 0);
+    comments(uint32_t(file_.pieces.size() - 1), 0);
     endLine();
     return std::move(lines_);
   }

@@ -51,7 +51,7 @@ class Reader {
     if (file_.pieces.empty() || file_.pieces.back().token != Token::EndOfFile) {
       // Later stages need the end of the file as a piece: the last comments stand in front of it.
       Piece end;
-      addPiece(end, static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(text_.size()));
+      addPiece(end, uint32_t(text_.size()), uint32_t(text_.size()));
     }
     matchBrackets();
   }
@@ -114,7 +114,7 @@ class Reader {
   /// Adds a token, with the comments and line breaks between it and the one before.
   void addPiece(Piece piece, uint32_t begin, uint32_t end) {
     // The end of the file stands behind everything, the last comments and blanks included.
-    if (piece.token == Token::EndOfFile) begin = end = static_cast<uint32_t>(text_.size());
+    if (piece.token == Token::EndOfFile) begin = end = uint32_t(text_.size());
     // Text between two tokens is white space and comments, and at the front of the file a byte order mark.
     std::string_view gap = text_.substr(at_, begin - at_);
     if (at_ == 0 && gap.starts_with("\xEF\xBB\xBF")) gap.remove_prefix(3);
@@ -148,7 +148,7 @@ class Reader {
     }
   }
 
-  uint32_t next() const { return static_cast<uint32_t>(file_.pieces.size()); }
+  uint32_t next() const { return uint32_t(file_.pieces.size()); }
 
   std::string_view text_;
   const parse::Tree& tree_;
@@ -189,8 +189,7 @@ bool File::startsLine(uint32_t piece) const {
 }
 
 unsigned widthOf(std::string_view text) {
-  return static_cast<unsigned>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return unsigned(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 File takeApart(const source::SourceManager& sources, const parse::Tree& tree) {

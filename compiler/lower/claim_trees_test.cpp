@@ -18,7 +18,7 @@ plan::Plan treePlan(const std::string& text) {
   auto plan = lower::compile(fixture.program, {}, nullptr, fixture.emitter);
   REQUIRE_MESSAGE(plan.has_value(), fixture.text());
   auto read = plan::planFromJson(plan::toJson(*plan));
-  REQUIRE_MESSAGE(static_cast<bool>(read), llvm::toString(read.takeError()));
+  REQUIRE_MESSAGE(bool(read), llvm::toString(read.takeError()));
   CHECK(plan::toJson(*read) == plan::toJson(*plan));
   return *plan;
 }

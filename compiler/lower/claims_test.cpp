@@ -21,7 +21,7 @@ plan::Plan planWith(const std::string& text, std::map<std::string, std::string> 
   REQUIRE_MESSAGE(plan.has_value(), fixture.text());
   // The strict reader accepts every plan, so every index and name in it is valid.
   auto read = plan::planFromJson(plan::toJson(*plan));
-  REQUIRE_MESSAGE(static_cast<bool>(read), llvm::toString(read.takeError()));
+  REQUIRE_MESSAGE(bool(read), llvm::toString(read.takeError()));
   return *plan;
 }
 

@@ -20,9 +20,9 @@
 namespace expc::lower {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Array;
+using json::Object;
+using json::Value;
 
 /// The items sorted by their canonical text: declarations have no order.
 Array sorted(Array items) {
@@ -60,8 +60,7 @@ void keepMeaning(Value& value) {
   for (auto& [name, member] : *object) {
     keepMeaning(member);
     Array* array = member.getAsArray();
-    if (array && llvm::is_contained(kUnordered, std::string_view(llvm::StringRef(name))))
-      *array = sorted(std::move(*array));
+    if (array && is_contained(kUnordered, std::string_view(StringRef(name)))) *array = sorted(std::move(*array));
   }
 }
 
@@ -107,7 +106,7 @@ struct Meaning {
 
   /// Adds members to each declaration of a section; both lists are in the same order.
   template <typename Declared, typename Members>
-  static void add(Object& result, llvm::StringRef section, const std::vector<Declared>& all, const Members& members) {
+  static void add(Object& result, StringRef section, const std::vector<Declared>& all, const Members& members) {
     Array& fields = *result.getArray(section);
     for (size_t i = 0; i < all.size(); ++i)
       for (auto& [name, value] : members(all[i])) (*fields[i].getAsObject())[name] = std::move(value);
@@ -127,7 +126,7 @@ struct Meaning {
 
   /// JSON numbers are signed, so the sums are cast; the bits are the same.
   static Object idsJson(const points::IdSums& ids) {
-    return Object{{"count", ids.count}, {"sum", static_cast<int64_t>(ids.sum)}, {"mix", static_cast<int64_t>(ids.mix)}};
+    return Object{{"count", ids.count}, {"sum", int64_t(ids.sum)}, {"mix", int64_t(ids.mix)}};
   }
 
   /// A condition's meaning: the set of points at which it holds. So two ways to write one condition are equal.
@@ -161,8 +160,7 @@ struct Meaning {
   /// The parts of a comparison that the plan states only in its terms. The number of `function` is part of
   /// stored digests.
   Object comparison(const check::Comparison& comparison) {
-    Object object{{"function", static_cast<int>(comparison.function)},
-                  {"of", study.nameOf(comparison.inner, comparison.metric)}};
+    Object object{{"function", int(comparison.function)}, {"of", study.nameOf(comparison.inner, comparison.metric)}};
     if (comparison.where) object["where"] = pointsWhere(comparison.where);
     if (comparison.weight) object["weight"] = weights(comparison);
     if (comparison.weight_metric) object["weight"] = study.metrics[*comparison.weight_metric].name;

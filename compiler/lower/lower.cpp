@@ -72,7 +72,7 @@ struct PlanBuilder {
     for (size_t i = 0; i < study.references.size(); ++i) {
       points::PublishedValues published(space, study.references[i]);
       for (const plan::Metric& metric : plan.metrics) {
-        auto index = static_cast<unsigned>(study.findMetric(metric.name));
+        auto index = unsigned(study.findMetric(metric.name));
         for (size_t at = 0; at < plan.points.size(); ++at)
           if (auto value = published.of(index, point(at)))
             plan.references[i].values.push_back({plan.points[at].id, metric.name, *value});
@@ -105,7 +105,7 @@ struct PlanBuilder {
       if (criterion ? study.lacks(*criterion, factor) : lacks) continue;
       const auto& kept = prepared.selected.levels[factor];
       const auto place = std::ranges::lower_bound(kept, levels[factor]) - kept.begin();
-      result.push_back(lacks || levels[factor] == expand::kAbsent ? plan::kInactive : static_cast<unsigned>(place));
+      result.push_back(lacks || levels[factor] == expand::kAbsent ? plan::kInactive : unsigned(place));
     }
     return result;
   }
@@ -129,7 +129,7 @@ struct PlanBuilder {
       if (const auto [name, fresh] = known.insert(id(read)); fresh) cell.points.push_back(*name);
     };
     points::forEachRead(space, comparison, point, add, /*treated=*/true);
-    cell.treated = static_cast<unsigned>(cell.points.size());
+    cell.treated = unsigned(cell.points.size());
     points::forEachRead(space, comparison, point, add);
     cell.estimator = points::estimatorOf(*comparison);
     cell.term = points::Compared{space, *comparison, point}.term([&](expand::Levels at) { return id(at); });

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "compiler/points/prepared.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::lower {
@@ -28,16 +29,16 @@ std::string withoutBlanks(std::string text);
 /// The meaning of a selected study, section by section: the fields of its outlined plan without texts, labels
 /// and remarks of a machine, together with sums of the ids of its points and of what its criteria ask about.
 /// Declarations keep the plan's order, so that a lock can name what changed.
-llvm::json::Object meaningOf(const plan::Plan& head, const points::Prepared& prepared);
+json::Object meaningOf(const plan::Plan& head, const points::Prepared& prepared);
 /// The digest of a meaning, independent of the order of declarations.
-std::string digestOf(llvm::json::Object meaning);
+std::string digestOf(json::Object meaning);
 
 /// A plan without the parts that grow with the number of points.
 struct Outline {
   /// Digest included; without points, and with comparisons and criteria that have no cells.
   plan::Plan head;
   /// The text of which `head.digest` is the hash.
-  llvm::json::Object meaning;
+  json::Object meaning;
   /// All points, those that the system can run, and those of them that are expected to run out of memory.
   uint64_t points = 0, available = 0, expected_infeasible = 0;
   /// For each comparison and each criterion the number of cells, and apart from them the cells that are

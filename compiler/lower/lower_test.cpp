@@ -102,7 +102,7 @@ TEST_CASE("a new level, a factor at its default and another order change no othe
 
 TEST_CASE("the size is the product without what was removed, for random studies") {
   std::mt19937 random(11);
-  auto below = [&](int n) { return static_cast<int>(random() % n); };
+  auto below = [&](int n) { return int(random() % n); };
   int compiled = 0;
   for (int round = 0; round < 60; ++round) {
     int gpus = 1 + below(5), batch = 1 + below(6), methods = 1 + below(3);
@@ -124,7 +124,7 @@ TEST_CASE("the size is the product without what was removed, for random studies"
       for (int b = 1; b <= batch; ++b)
         for (int m = 0; m < methods; ++m) expected += g * b <= limit && !(g == forbidden && m == 1);
     plan::Plan plan = planOf(check::jobStudy(body + kMeasure));
-    CHECK(plan.product == static_cast<uint64_t>(gpus) * batch * methods);
+    CHECK(plan.product == uint64_t(gpus) * batch * methods);
     CHECK(plan.points.size() == expected);
     CHECK(plan.points.size() + removedOf(plan) == plan.product);
     CHECK(ids(plan).size() == plan.points.size());

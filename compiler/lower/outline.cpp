@@ -124,11 +124,11 @@ struct Outliner {
     factor.inside = declared.inside;
     // The baseline becomes an index into the kept levels, and is absent if the selection leaves it out.
     for (unsigned level : selected.levels[index]) {
-      if (declared.baseline == level) factor.baseline = static_cast<unsigned>(factor.levels.size());
+      if (declared.baseline == level) factor.baseline = unsigned(factor.levels.size());
       const auto& values = declared.levels[level].values;
-      llvm::json::Array tuple;
+      json::Array tuple;
       for (const check::Value& value : values) tuple.push_back(points::toJson(value));
-      llvm::json::Value value = declared.lockstep() ? llvm::json::Value(std::move(tuple)) : std::move(tuple[0]);
+      json::Value value = declared.lockstep() ? json::Value(std::move(tuple)) : std::move(tuple[0]);
       factor.levels.push_back({declared.levels[level].label, std::move(value)});
     }
     return factor;
@@ -173,14 +173,14 @@ struct Outliner {
       const check::Setting* found = base::entryOf(selected.design.settings, std::string(name));
       return found ? std::optional(found->value) : std::nullopt;
     };
-    if (auto seed = set("seed")) plan.design.seed = static_cast<uint64_t>(seed->numerator());
+    if (auto seed = set("seed")) plan.design.seed = uint64_t(seed->numerator());
     if (auto budget = set("budget")) plan.design.budget_seconds = budget->toDouble();
     plan::Validity& validity = plan.design.validity;
-    if (auto most = set("repeat_disturbed")) validity.attempts = static_cast<unsigned>(most->numerator());
+    if (auto most = set("repeat_disturbed")) validity.attempts = unsigned(most->numerator());
     for (const plan::LimitRule& rule : plan::kLimits)
       if (auto limit = set(rule.name)) validity.limits[std::string(rule.name)] = limit->toDouble();
     if (auto restart = set("restart")) plan.design.restart = static_cast<plan::Restart>(restart->numerator());
-    if (auto share = set("share")) plan.design.share = static_cast<unsigned>(share->numerator());
+    if (auto share = set("share")) plan.design.share = unsigned(share->numerator());
   }
 
   /// One kind of trial with its settings and their defaults.
@@ -192,9 +192,9 @@ struct Outliner {
       const check::Setting* found = base::entryOf(block.settings, name);
       return found ? found->value.numerator() : otherwise;
     };
-    design.repeat = design.repeat_most = static_cast<unsigned>(value("repeat", 1));
+    design.repeat = design.repeat_most = unsigned(value("repeat", 1));
     if (const auto* repeat = base::entryOf(block.settings, "repeat"); repeat && repeat->most)
-      design.repeat_most = static_cast<unsigned>(repeat->most->numerator());
+      design.repeat_most = unsigned(repeat->most->numerator());
     for (const check::Until& until : block.until)
       design.until.push_back(
           {study.nameOf(until.comparison, until.metric), until.half_width.toDouble(), until.relative});
@@ -262,8 +262,8 @@ struct Outliner {
     result.text = declared.text;
     result.doc = declared.doc;
     result.where = where(declared);
-    for (const check::Expected& one : study.expected)
-      if (result.expected.empty() && llvm::is_contained(one.criteria, declared.name)) result.expected = one.text;
+    for (const check::Expectation& one : study.expected)
+      if (result.expected.empty() && is_contained(one.criteria, declared.name)) result.expected = one.text;
     result.infeasible = declared.infeasible();
     result.confidence = declared.confidence;
     result.not_asked = of.cells == 0;

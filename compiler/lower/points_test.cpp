@@ -65,7 +65,7 @@ struct Lowered {
       CHECK(id == idOf(prepared->selected, at));
       prepared->line(point, line);
       auto document = base::parseJson(line);
-      REQUIRE(static_cast<bool>(document));
+      REQUIRE(bool(document));
       CHECK(base::canonicalJson(*document) == line);
       CHECK(document->getAsObject()->getString("point") == llvm::StringRef(id));
       CHECK(*document->getAsObject()->getObject("parameters") == points::parametersOf(prepared->selected, at));

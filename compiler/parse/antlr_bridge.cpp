@@ -24,12 +24,10 @@
 
 namespace expc::parse {
 
-#define X(name) \
-  static_assert(static_cast<size_t>(Rule::name) == ExpParser::Rule##name, "cst.h and ExpParser.g4 differ");
+#define X(name) static_assert(size_t(Rule::name) == ExpParser::Rule##name, "cst.h and ExpParser.g4 differ");
 EXPC_PARSE_RULES(X)
 #undef X
-#define X(name, token, text) \
-  static_assert(static_cast<size_t>(Token::name) == ExpLexer::token, "cst.h and ExpLexer.g4 differ");
+#define X(name, token, text) static_assert(size_t(Token::name) == ExpLexer::token, "cst.h and ExpLexer.g4 differ");
 EXPC_PARSE_TOKENS(X)
 #undef X
 
@@ -102,7 +100,7 @@ constexpr Token kGoOn[] = {Token::Dot,     Token::LeftParen,    Token::LeftBrack
                            Token::Equal,   Token::NotEqual,     Token::Less,        Token::LessEqual,
                            Token::Greater, Token::GreaterEqual, Token::Within,      Token::Like};
 
-static bool wantsOperand(Token token) { return llvm::is_contained(kWantOperand, token); }
+static bool wantsOperand(Token token) { return is_contained(kWantOperand, token); }
 
 /// Whether an expression may end with this token.
 static bool endsOperand(Token token) {
@@ -136,7 +134,7 @@ static Token settled(Token head, Token previous, const Word& word, Token next) {
   if (head == Token::Table && word.text == "of" && isWord(previous) && isWord(next)) return Token::Of;
   if (head != Token::Criterion) return token;
   if (word.text == "least" && previous == Token::AtLeast) return Token::Least;
-  if (word.text == "infeasible" && beginsClaim(previous) && next != Token::Colon && !llvm::is_contained(kGoOn, next))
+  if (word.text == "infeasible" && beginsClaim(previous) && next != Token::Colon && !is_contained(kGoOn, next))
     return Token::Infeasible;
   if (word.text == "absent" && beginsClaim(previous) && next == Token::LeftParen) return Token::Absent;
   if (word.text == "of" && (endsOperand(previous) || previous == Token::Least)) return Token::Of;
@@ -193,7 +191,7 @@ struct TokenReader {
       }
       if (kind == Token::Unexpected && !keepUnexpected(*token, place)) continue;
       if (reporter.exhausted() || !withinLimits(kind, place.begin)) return false;
-      if (!doc.empty()) tree.docs[static_cast<uint32_t>(tokens.size())] = std::exchange(doc, "");
+      if (!doc.empty()) tree.docs[uint32_t(tokens.size())] = std::exchange(doc, "");
       tokens.push_back(std::move(token));
     }
     settle();
@@ -201,7 +199,7 @@ struct TokenReader {
   }
 
   static void setType(antlr4::Token& token, Token kind) {
-    static_cast<antlr4::CommonToken&>(token).setType(static_cast<size_t>(kind));
+    static_cast<antlr4::CommonToken&>(token).setType(size_t(kind));
   }
 
   /// Applies settleWords() to `tokens`.

@@ -23,9 +23,9 @@ inline Token kindOf(size_t type) { return type == antlr4::Token::EOF ? Token::En
 
 /// A token with its bytes. ANTLR's stop index is inclusive; the end of the file has no width.
 inline Located located(antlr4::Token* token) {
-  const uint32_t begin = static_cast<uint32_t>(token->getStartIndex());
+  const uint32_t begin = uint32_t(token->getStartIndex());
   const bool end_of_file = token->getType() == antlr4::Token::EOF;
-  return {kindOf(token->getType()), begin, end_of_file ? begin : static_cast<uint32_t>(token->getStopIndex() + 1)};
+  return {kindOf(token->getType()), begin, end_of_file ? begin : uint32_t(token->getStopIndex() + 1)};
 }
 
 /// Builds the concrete tree from the parser's events. A parent's range grows with its children, so that rules end with
@@ -39,7 +39,7 @@ class TreeBuilder : public antlr4::tree::ParseTreeListener {
     node.rule = static_cast<Rule>(context->getRuleIndex());
     const Located first = located(context->start);
     node.begin = node.end = first.begin;
-    node.first_token = static_cast<uint32_t>(context->start->getTokenIndex());
+    node.first_token = uint32_t(context->start->getTokenIndex());
     open_.push_back({add(node), kNone});
   }
 
@@ -57,7 +57,7 @@ class TreeBuilder : public antlr4::tree::ParseTreeListener {
     node.token = place.token;
     node.begin = place.begin;
     node.end = place.end;
-    node.first_token = static_cast<uint32_t>(terminal->getSymbol()->getTokenIndex());
+    node.first_token = uint32_t(terminal->getSymbol()->getTokenIndex());
     add(node);
     Node& parent = tree_.nodes[open_.back().node];
     parent.end = std::max(parent.end, place.end);
@@ -78,7 +78,7 @@ class TreeBuilder : public antlr4::tree::ParseTreeListener {
 
   /// Appends a node and links it as the last child of the innermost open rule.
   uint32_t add(const Node& node) {
-    const uint32_t index = static_cast<uint32_t>(tree_.nodes.size());
+    const uint32_t index = uint32_t(tree_.nodes.size());
     tree_.nodes.push_back(node);
     if (!open_.empty()) {
       Open& parent = open_.back();
@@ -212,7 +212,7 @@ class Strategy : public antlr4::DefaultErrorStrategy {
          context = dynamic_cast<antlr4::RuleContext*>(context->parent))
       out.rules.push_back(ruleOf(context));
     const antlr4::misc::IntervalSet expected = parser->getExpectedTokens();
-    for (ssize_t type : expected.toList()) out.expected.push_back(kindOf(static_cast<size_t>(type)));
+    for (ssize_t type : expected.toList()) out.expected.push_back(kindOf(size_t(type)));
     out.found = located(parser->getCurrentToken());
     if (antlr4::Token* previous = before(parser)) out.previous = located(previous);
     if (antlr4::Token* earlier = before(parser, 2)) out.earlier = located(earlier);

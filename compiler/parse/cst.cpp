@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "compiler/parse/words.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::parse {
 
@@ -22,7 +23,7 @@ static constexpr std::string_view kSpellings[] = {"",
 #undef X
 };
 
-std::string_view spelling(Token token) { return kSpellings[static_cast<size_t>(token)]; }
+std::string_view spelling(Token token) { return kSpellings[size_t(token)]; }
 
 Token tokenOf(std::string_view text) {
   const auto* found = std::ranges::find(kSpellings, text);
@@ -63,8 +64,7 @@ std::vector<Token> heads(const Block& block) {
   for (const words::Word* word : words::words(words::Role::Head, block.words)) result.push_back(tokenOf(word->text));
   if (!block.names) return result;
   result.push_back(Token::Identifier);
-  for (int token = static_cast<int>(Token::As); token <= static_cast<int>(Token::Noise); ++token)
-    result.push_back(static_cast<Token>(token));
+  for (int token = int(Token::As); token <= int(Token::Noise); ++token) result.push_back(static_cast<Token>(token));
   return result;
 }
 
@@ -85,7 +85,7 @@ bool isStatement(Rule rule) {
   static constexpr Rule kStatements[] = {Rule::Declaration, Rule::WorkloadItem,  Rule::ServiceItem,
                                          Rule::SystemItem,  Rule::ReferenceItem, Rule::StudyItem,
                                          Rule::DesignItem,  Rule::Setting,       Rule::PresetItem};
-  return isWholeFile(rule) || llvm::is_contained(kStatements, rule);
+  return isWholeFile(rule) || is_contained(kStatements, rule);
 }
 
 const std::vector<Token>& headsOf(Rule block) {
@@ -98,7 +98,7 @@ const std::vector<Token>& headsOf(Rule block) {
   return all[&blockOf(block) - kBlocks];
 }
 
-bool isHead(Rule block, Token token) { return llvm::is_contained(headsOf(block), token); }
+bool isHead(Rule block, Token token) { return is_contained(headsOf(block), token); }
 
 bool endsBlock(Rule block, Token token, Token after) {
   if (block == Rule::File) return false;

@@ -29,10 +29,10 @@ constexpr size_t kMaxDepth = 64;
 constexpr std::string_view kStdlib = "<stdlib>/";
 
 /// The file's name without folder and extension.
-std::string stem(std::string_view path) { return llvm::sys::path::stem(llvm::StringRef(path)).str(); }
+std::string stem(std::string_view path) { return llvm::sys::path::stem(StringRef(path)).str(); }
 
 /// Takes an error apart into its code and its message.
-std::pair<std::error_code, std::string> apart(llvm::Error error) {
+std::pair<std::error_code, std::string> apart(Error error) {
   std::pair<std::error_code, std::string> out;
   llvm::handleAllErrors(std::move(error),
                         [&](const llvm::ErrorInfoBase& info) { out = {info.convertToErrorCode(), info.message()}; });
@@ -111,7 +111,7 @@ struct Loader {
     std::string relative = relativeTo(module.directory, written);
     std::string key = normalized(relative);
     // A file under way is not in `loaded` yet, so `active` alone finds circles.
-    if (llvm::is_contained(active, key)) {
+    if (is_contained(active, key)) {
       emitter.emit(import.target_range, ImportCycle, written);
       return nullptr;
     }
@@ -136,7 +136,7 @@ struct Loader {
   /// The text of a file; nothing after reporting why it cannot be read.
   std::optional<std::string> read(const std::string& relative, source::Range range, const std::string& written) {
     const std::string path = relativeTo(root_directory, relative);
-    llvm::Expected<std::string> text = files.read(path);
+    Expected<std::string> text = files.read(path);
     if (text) return std::move(*text);
     const auto [code, reason] = apart(text.takeError());
     if (code == std::errc::no_such_file_or_directory)
@@ -150,7 +150,7 @@ struct Loader {
 }  // namespace
 
 FileSystem FileSystem::real() {
-  return {[](const std::string& path) -> llvm::Expected<std::string> {
+  return {[](const std::string& path) -> Expected<std::string> {
     auto buffer = files::read(path, files::kMostByHand);
     if (buffer) return std::string((*buffer)->getBuffer());
     auto [code, why] = apart(buffer.takeError());
@@ -162,15 +162,15 @@ FileSystem FileSystem::real() {
 
 std::string relativeTo(std::string_view directory, std::string_view path) {
   llvm::SmallString<128> result;
-  if (!llvm::sys::path::is_absolute(llvm::StringRef(path))) result = llvm::StringRef(directory);
-  llvm::sys::path::append(result, llvm::StringRef(path));
+  if (!llvm::sys::path::is_absolute(StringRef(path))) result = StringRef(directory);
+  llvm::sys::path::append(result, StringRef(path));
   // Keep `..`: behind a symbolic link it leads to the link target's parent.
   llvm::sys::path::remove_dots(result, /*remove_dot_dot=*/false);
   return std::string(result.str());
 }
 
 std::string normalized(std::string_view path) {
-  llvm::SmallString<128> result{llvm::StringRef(path)};
+  llvm::SmallString<128> result{StringRef(path)};
   llvm::sys::path::remove_dots(result, /*remove_dot_dot=*/true);
   return std::string(result.str());
 }
@@ -182,7 +182,7 @@ std::string boundName(const ast::Import& import) {
 }
 
 Modules load(source::SourceManager& sources, source::FileId root, const FileSystem& files, diag::Emitter& emitter) {
-  const llvm::StringRef name = sources.name(root);
+  const StringRef name = sources.name(root);
   Loader loader{sources, files, emitter, llvm::sys::path::parent_path(name).str()};
   loader.load(root, llvm::sys::path::filename(name).str(), "", "", false);
   return std::move(loader.modules);

@@ -4,8 +4,6 @@
 // the compiler reads no file: checking works on the Modules that come out, which is why tests and the language
 // server can hand in a FileSystem of their own. Imports are resolved here; names inside the files are not.
 
-#include <llvm/Support/Error.h>
-
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,13 +15,14 @@
 #include "compiler/diag/diagnostic.h"
 #include "compiler/diag/source.h"
 #include "compiler/parse/ast.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::load {
 
 /// The source of files; tests and editors hand in their own. `read` returns a file's text, or an error with the
 /// reason.
 struct FileSystem {
-  std::function<llvm::Expected<std::string>(const std::string& path)> read;
+  std::function<Expected<std::string>(const std::string& path)> read;
   /// Reads from disk, at most files::kMostByHand bytes a file.
   static FileSystem real();
 };

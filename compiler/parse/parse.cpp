@@ -40,9 +40,9 @@ std::optional<source::FileId> load(source::SourceManager& sources, std::string n
   const auto* legal = begin;
   // `legal` moves to the first byte that is not UTF-8, or to the end. The earlier of the two faults is reported.
   llvm::isLegalUTF8String(&legal, begin + all.size());
-  const size_t at = std::min(all.find('\0'), static_cast<size_t>(legal - begin));
+  const size_t at = std::min(all.find('\0'), size_t(legal - begin));
   if (at == all.size()) return file;
-  const source::Range here{file, static_cast<uint32_t>(at), static_cast<uint32_t>(at + 1)};
+  const source::Range here{file, uint32_t(at), uint32_t(at + 1)};
   if (all[at] == '\0')
     emitter.emit(here, NulByte, at);
   else
@@ -511,7 +511,7 @@ source::Range writtenRange(const source::SourceManager& sources, source::Range l
       if (length == 0) read += written[at];
       at += std::max<size_t>(length, 1);
     }
-    return literal.begin + static_cast<uint32_t>(at);
+    return literal.begin + uint32_t(at);
   };
   return {literal.file, placeOf(begin), placeOf(end)};
 }

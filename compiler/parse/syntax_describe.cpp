@@ -121,8 +121,8 @@ std::string describeExpected(const Situation& situation) {
   const Rule inner = situation.rules.front();
   const Token previous = situation.previous.token;
   // The construct around: the innermost rule that says more than "an expression" or "a name".
-  const auto outer = std::ranges::find_if(
-      situation.rules, [](Rule rule) { return !isExpression(rule) && !llvm::is_contained(kNames, rule); });
+  const auto outer = std::ranges::find_if(situation.rules,
+                                          [](Rule rule) { return !isExpression(rule) && !is_contained(kNames, rule); });
   const Rule statement = outer == situation.rules.end() ? Rule::File : *outer;
   // Special cases from the most certain to the least: one bracket, a name, rules with one description, then operands.
   const bool one = situation.expected.size() == 1;
@@ -130,7 +130,7 @@ std::string describeExpected(const Situation& situation) {
   // tell at this point.
   if (one && closes(situation.expected[0]))
     if (std::string list = describeList(inner, previous, situation.expected[0]); !list.empty()) return list;
-  if (llvm::is_contained(kNames, inner)) {
+  if (is_contained(kNames, inner)) {
     if (statement == Rule::PlotDecl && situation.within(Rule::FactorName)) return "the name of a factor";
     return statement == Rule::Type ? "a type" : nameIn(statement, previous);
   }
@@ -147,7 +147,7 @@ std::string describeExpected(const Situation& situation) {
   for (const auto& [rule, what] : kOf)
     if (rule == inner) return std::string(what);
   static constexpr Rule kClaim[] = {Rule::Claim, Rule::Clause, Rule::Assertion, Rule::Subject, Rule::Bound};
-  if (llvm::is_contained(kClaim, inner) && !situation.expects(Token::RightParen) && !situation.expects(Token::Colon))
+  if (is_contained(kClaim, inner) && !situation.expects(Token::RightParen) && !situation.expects(Token::Colon))
     return describeClaim(situation);
   if (inner == Rule::WorkloadBody && previous == Token::RightBracket) return "'timeout' or '{'";
   if (inner == Rule::WorkloadBody || inner == Rule::ServiceBody) return isWord(previous) ? "'command' or '{'" : "'{'";

@@ -126,9 +126,9 @@ std::string wordHint(std::string_view word, const Situation& situation) {
 
 /// Returns a hint for a statement of a study that begins with an everyday word, or with the name that it would declare;
 /// `rest` is the text behind that word.
-std::string statementHint(std::string_view word, llvm::StringRef rest) {
+std::string statementHint(std::string_view word, StringRef rest) {
   constexpr std::string_view kClaims[] = {"claim", "claims", "assert", "hypothesis", "verify"};
-  if (llvm::is_contained(kClaims, word)) return "; a claim is a criterion: criterion faster: forall *: gain >= 1.2x";
+  if (is_contained(kClaims, word)) return "; a claim is a criterion: criterion faster: forall *: gain >= 1.2x";
   rest = rest.ltrim(" \t");
   if (!rest.consume_front("=") || rest.starts_with("=")) return "";
   return fmt::format(
@@ -173,7 +173,7 @@ std::string constructHint(const Situation& situation, std::string_view before, b
     return "; write a metric's value before its properties: metric rate : float = 1 / loss higher";
   constexpr Token kNamed[] = {Token::Design,  Token::Preset, Token::Criterion,
                               Token::Compare, Token::Factor, Token::Study};
-  if ((found == Token::Dot || found == Token::Like) && llvm::is_contained(kNamed, situation.earlier.token))
+  if ((found == Token::Dot || found == Token::Like) && is_contained(kNamed, situation.earlier.token))
     return "; what studies share stands in a 'part', and 'use shared.name' takes it";
   if (in_study && found == Token::Comma && situation.earlier.token == Token::Table)
     return "; a table shows one metric or comparison: write another 'table'";

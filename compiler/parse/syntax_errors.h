@@ -18,6 +18,7 @@
 #include "compiler/diag/diagnostic.h"
 #include "compiler/diag/source.h"
 #include "compiler/parse/cst.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::parse {
 
@@ -85,9 +86,9 @@ struct Situation {
   Located found;                // the token that does not fit
 
   /// Whether a rule is open.
-  bool within(Rule rule) const { return llvm::is_contained(rules, rule); }
+  bool within(Rule rule) const { return is_contained(rules, rule); }
   /// Whether a token would fit.
-  bool expects(Token token) const { return llvm::is_contained(expected, token); }
+  bool expects(Token token) const { return is_contained(expected, token); }
   /// How messages call the end of the text. A text of the command line is no file.
   std::string_view end() const {
     return rules.empty() || rules.back() == Rule::File ? "the end of the file" : "the end";

@@ -30,8 +30,8 @@ bool takesValue(const Situation& situation) {
   constexpr Token kSettings[] = {Token::Baseline, Token::Confidence, Token::Measure,
                                  Token::Table,    Token::Timeout,    Token::Version};
   const Rule inner = situation.rules.front();
-  return llvm::is_contained(kSettings, situation.previous.token) || inner == Rule::DesignItem ||
-         inner == Rule::Setting || inner == Rule::SettingValue;
+  return is_contained(kSettings, situation.previous.token) || inner == Rule::DesignItem || inner == Rule::Setting ||
+         inner == Rule::SettingValue;
 }
 
 /// `=` or `:` where the statement has the other one, `in`, or nothing: values follow `=`, sentences `:`, settings
@@ -45,8 +45,8 @@ std::optional<Slip> signBetween(std::string_view file, const Situation& situatio
     const std::string_view rest = file.substr(found.end);
     const size_t end = rest.find_first_of("[]{}\n");
     if (end != std::string_view::npos && rest[end] == ']')
-      return Slip{found.begin, static_cast<uint32_t>(found.end + end + 1),
-                  fmt::format("in {{ {} }}", llvm::StringRef(rest.substr(0, end)).trim().str()),
+      return Slip{found.begin, uint32_t(found.end + end + 1),
+                  fmt::format("in {{ {} }}", StringRef(rest.substr(0, end)).trim().str()),
                   "; levels follow 'in', in braces"};
   }
   const bool assign = found.token == Token::Assign;
@@ -59,7 +59,7 @@ std::optional<Slip> signBetween(std::string_view file, const Situation& situatio
   if (!assign && situation.expects(Token::Assign) && inner != Rule::Argument) return replacedBy("=");
   if (assign && situation.expects(Token::Colon) && inner == Rule::CriterionDecl) return replacedBy(":");
   if (!assign || !takesValue(situation)) return std::nullopt;
-  const uint32_t next = static_cast<uint32_t>(std::min(file.find_first_not_of(" \t", found.end), file.size()));
+  const uint32_t next = uint32_t(std::min(file.find_first_not_of(" \t", found.end), file.size()));
   return Slip{found.begin, next, ""};
 }
 
@@ -67,7 +67,7 @@ std::optional<Slip> signBetween(std::string_view file, const Situation& situatio
 std::string_view restOfLine(std::string_view file, uint32_t begin) {
   std::string_view rest = file.substr(begin);
   rest = rest.substr(0, rest.find('\n'));
-  return llvm::StringRef(rest.substr(0, rest.find("//"))).rtrim();
+  return StringRef(rest.substr(0, rest.find("//"))).rtrim();
 }
 
 /// `factor way in a, b`: braces around the levels, if nothing but levels is left of the line.
@@ -75,12 +75,12 @@ std::optional<Slip> levelsWithoutBraces(std::string_view file, const Situation& 
   if (situation.found.token != Token::Comma || situation.earlier.token != Token::In) return std::nullopt;
   std::string_view levels = restOfLine(file, situation.previous.begin);
   for (const std::string_view clause : {" baseline ", " when "})
-    levels = llvm::StringRef(levels.substr(0, levels.find(clause))).rtrim();
+    levels = StringRef(levels.substr(0, levels.find(clause))).rtrim();
   const std::string meant = "; put several levels in braces";
   const bool plain = llvm::all_of(
       levels, [](unsigned char c) { return std::isalnum(c) != 0 || c == ',' || c == '.' || c == ' ' || c == '_'; });
   if (!plain) return std::nullopt;
-  return Slip{situation.previous.begin, static_cast<uint32_t>(situation.previous.begin + levels.size()),
+  return Slip{situation.previous.begin, uint32_t(situation.previous.begin + levels.size()),
               fmt::format("{{ {} }}", levels), meant};
 }
 
@@ -88,19 +88,19 @@ std::optional<Slip> levelsWithoutBraces(std::string_view file, const Situation& 
 std::optional<Slip> ruleWithWhen(std::string_view file, const Situation& situation) {
   const std::string_view head = headOfLine(file, situation);
   if (situation.found.token != Token::When || (head != "require" && head != "exclude")) return std::nullopt;
-  const llvm::StringRef line = file.substr(static_cast<size_t>(head.data() - file.data()) + head.size());
+  const StringRef line = file.substr(size_t(head.data() - file.data()) + head.size());
   const size_t begin = line.data() - file.data();
-  const llvm::StringRef before = line.take_front(situation.found.begin - begin);
-  const llvm::StringRef asked = before.drop_front(before.contains(':') ? before.find(':') + 1 : 0).trim();
-  const llvm::StringRef when = llvm::StringRef(restOfLine(file, situation.found.end)).split(" because ").first.trim();
+  const StringRef before = line.take_front(situation.found.begin - begin);
+  const StringRef asked = before.drop_front(before.contains(':') ? before.find(':') + 1 : 0).trim();
+  const StringRef when = StringRef(restOfLine(file, situation.found.end)).split(" because ").first.trim();
   // A reason in front of the condition, or no condition: there is no one reading.
   if (asked.empty() || when.empty() || asked.contains(" because ")) return std::nullopt;
-  const auto grouped = [](llvm::StringRef part) {
+  const auto grouped = [](StringRef part) {
     return part.contains(" or ") ? fmt::format("({})", part.str()) : part.str();
   };
   std::string written = head == "require" ? fmt::format("not ({}) or {}", when.str(), asked.str())
                                           : fmt::format("{} and {}", grouped(asked), grouped(when));
-  const auto at = [&](const char* place) { return static_cast<uint32_t>(place - file.data()); };
+  const auto at = [&](const char* place) { return uint32_t(place - file.data()); };
   std::string meant = fmt::format("; write '{} {}'", head, written);
   return Slip{at(asked.begin()), at(when.end()), std::move(written), std::move(meant)};
 }
@@ -109,7 +109,7 @@ std::optional<Slip> ruleWithWhen(std::string_view file, const Situation& situati
 
 std::string_view headOfLine(std::string_view file, const Situation& situation) {
   const size_t line = file.substr(0, situation.found.begin).rfind('\n') + 1;
-  const llvm::StringRef text = llvm::StringRef(file.substr(line)).ltrim(" \t{");
+  const StringRef text = StringRef(file.substr(line)).ltrim(" \t{");
   return text.take_while([](unsigned char c) { return std::isalpha(c) != 0; });
 }
 
@@ -124,7 +124,7 @@ std::optional<Slip> slipOf(std::string_view file, const Situation& situation) {
     return Slip{found.begin, found.end, "when", "; a condition follows 'when'"};
   if (situation.expects(Token::Confidence) && previous.token == Token::With)
     if (const std::string_view rest = restOfLine(file, found.begin); rest.ends_with("% confidence"))
-      return Slip{found.begin, static_cast<uint32_t>(found.begin + rest.size()),
+      return Slip{found.begin, uint32_t(found.begin + rest.size()),
                   fmt::format("confidence {}", rest.substr(0, rest.rfind(' ')))};
   if (!situation.within(Rule::Claim)) return std::nullopt;
   if (textOf(previous) == "for" && textOf(found) == "all") return Slip{previous.begin, found.end, "forall"};

@@ -190,11 +190,11 @@ struct TreeReader {
       }
       const size_t length = readEscape(written.substr(at), out);
       if (length == 0) {
-        const uint32_t begin = node(index).begin + 1 + static_cast<uint32_t>(at);
+        const uint32_t begin = node(index).begin + 1 + uint32_t(at);
         // The range of the message covers the backslash and one whole character.
         uint32_t size = 2;
         while (at + size < written.size() && (static_cast<unsigned char>(written[at + size]) & 0xC0) == 0x80) ++size;
-        size = std::min<uint32_t>(size, static_cast<uint32_t>(written.size() - at));
+        size = std::min<uint32_t>(size, uint32_t(written.size() - at));
         reporter.emit({tree.file, begin, begin + size}, InvalidEscape, written.substr(at, size));
       }
       at += length == 0 ? std::min<size_t>(2, written.size() - at) : length;

@@ -412,7 +412,7 @@ const Word* find(std::string_view text) {
 int indexOf(Role role, std::string_view text) {
   const std::span<const Word> all = words(role);
   const auto found = std::ranges::find(all, text, &Word::text);
-  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+  return found == all.end() ? -1 : int(found - all.begin());
 }
 
 std::span<const Unit> units() { return kUnits; }

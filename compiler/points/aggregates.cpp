@@ -18,7 +18,7 @@ struct Group {
   const check::Comparison& aggregate;
   Levels at;
   /// False ends the walk.
-  llvm::function_ref<bool(Levels)> visit;
+  function_ref<bool(Levels)> visit;
   std::vector<unsigned> levels = std::vector<unsigned>(at.size(), kOpen);
 
   bool descend(size_t depth = 0) {
@@ -94,8 +94,8 @@ std::optional<double> Compared::weight() const {
   return value && value->asNumber() ? std::optional(value->asNumber()->toDouble()) : std::nullopt;
 }
 
-plan::TermPtr Compared::aggregateTerm(llvm::function_ref<plan::TermPtr(Levels)> part_value,
-                                      llvm::function_ref<std::string(Levels)> name) const {
+plan::TermPtr Compared::aggregateTerm(function_ref<plan::TermPtr(Levels)> part_value,
+                                      function_ref<std::string(Levels)> name) const {
   using Function = check::Comparison::Function;
   using enum plan::AggregateTerm::Function;
   plan::AggregateTerm term{comparison.function == Function::Geomean  ? Geomean

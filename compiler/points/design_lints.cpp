@@ -36,7 +36,7 @@ constexpr size_t kMostIds = 2'000'000;
 
 /// The largest number of repetitions that `repeat 10..20` allows.
 unsigned mostRepetitions(const check::Setting& repeat) {
-  return static_cast<unsigned>(repeat.most.value_or(repeat.value).numerator());
+  return unsigned(repeat.most.value_or(repeat.value).numerator());
 }
 
 /// The confidence of the intervals at the look after `looks[last]` repetitions out of `of`. Past the last look
@@ -148,8 +148,8 @@ void Lints::budget() const {
   uint64_t trials = 0;
   for (const auto& [kind, block] : selected.design.kinds)
     if (const auto* repeat = base::entryOf(block.settings, "repeat"))
-      trials += survey.points * static_cast<uint64_t>(repeat->value.numerator());
-  if (budget->value.toDouble() >= static_cast<double>(trials) * kLeastSeconds) return;
+      trials += survey.points * uint64_t(repeat->value.numerator());
+  if (budget->value.toDouble() >= double(trials) * kLeastSeconds) return;
   if (!reported.fresh(diag::Kind::BudgetTooSmall, nullptr, budget->range)) return;
   auto builder = emitter.build(budget->range, BudgetTooSmall, budget->value.toString(), trials);
   builder.note("{} points{}", survey.points, selection.empty() ? "" : " with " + selection);

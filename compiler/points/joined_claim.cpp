@@ -77,7 +77,7 @@ JoinedClaim::JoinedClaim(const check::Criterion& criterion, std::vector<JoinedCe
   std::vector<unsigned> numbers(cells_.size());
   std::vector<JoinedCell> kept;
   for (size_t i = 0; i < cells_.size(); ++i) {
-    numbers[i] = static_cast<unsigned>(kept.size());
+    numbers[i] = unsigned(kept.size());
     if (reached[i]) kept.push_back(std::move(cells_[i]));
   }
   cells_ = std::move(kept);
@@ -122,8 +122,7 @@ std::optional<plan::Claim> JoinedClaim::quantified(const check::Claim& declared,
   if (claim.children.empty()) return std::nullopt;
   const check::Quantifier& of = criterion_.assertions[declared.first].quantifiers[depth];
   // Fewer combinations than must hold: a selection left the others out, and a weaker claim is not the study's.
-  if (of.kind == ast::QuantifierKind::AtLeast && !of.share &&
-      of.least.toDouble() > static_cast<double>(claim.children.size()))
+  if (of.kind == ast::QuantifierKind::AtLeast && !of.share && of.least.toDouble() > double(claim.children.size()))
     return std::nullopt;
   using enum ast::QuantifierKind;
   claim.kind = of.kind == ForAll ? Kind::ForAll : of.kind == Exists ? Kind::Exists : Kind::AtLeast;
@@ -158,8 +157,7 @@ std::optional<plan::Claim> JoinedClaim::parts(const check::Claim& declared, size
 unsigned JoinedClaim::needed(const plan::Claim& claim, double confidence, bool passing, uint64_t among) const {
   if (claim.kind == Kind::Cell) {
     if (cells_.empty() || criterion_.assertions[cells_[claim.cell].assertion].seen()) return 0;
-    return stats::minimumPairs(confidence,
-                               static_cast<unsigned>(std::min<uint64_t>(among, std::numeric_limits<unsigned>::max())));
+    return stats::minimumPairs(confidence, unsigned(std::min<uint64_t>(among, std::numeric_limits<unsigned>::max())));
   }
   // Children that take no repetition are seen: where all are needed they hold, and else they are not counted on.
   std::vector<const plan::Claim*> estimated;
@@ -171,7 +169,7 @@ unsigned JoinedClaim::needed(const plan::Claim& claim, double confidence, bool p
   std::vector<unsigned> each;
   for (const plan::Claim* child : estimated)
     each.push_back(needed(*child, confidence, passing, among * (estimated.size() - least + 1)));
-  std::ranges::nth_element(each, each.begin() + static_cast<ptrdiff_t>(least - 1));
+  std::ranges::nth_element(each, each.begin() + ptrdiff_t(least - 1));
   return each[least - 1];
 }
 

@@ -52,14 +52,14 @@ void Lints::noteConflict(diag::Builder& builder, const std::vector<unsigned>& ru
   // A factor that varies only under a condition may be what a rule is really about.
   std::set<unsigned> conditional;
   for (const Space::Rule& rule : space.rules()) {
-    if (!llvm::is_contained(rules, rule.index)) continue;
+    if (!is_contained(rules, rule.index)) continue;
     const check::Rule& declared = study.rules[rule.index];
     std::string because = declared.because.empty() ? "" : fmt::format(" (\"{}\")", declared.because);
     builder.note(declared.range, "this rule is {}{}", rules.size() == 1 ? "the cause" : "part of the conflict",
                  because);
     for (unsigned parameter : declared.parameters)
       if (int factor = study.factor_of[parameter]; factor >= 0 && space.activity(factor))
-        conditional.insert(static_cast<unsigned>(factor));
+        conditional.insert(unsigned(factor));
   }
   for (unsigned factor : conditional) {
     const check::Factor& declared = study.factors[factor];
@@ -160,7 +160,7 @@ void Lints::idle() const {
     const bool changed = selected.given_at[parameter].isValid();
     // A preset or `-D` reaches all workloads that have the parameter, so it is idle only if it is idle in each
     // of them.
-    const auto idle_in = [&](unsigned other) { return llvm::is_contained(survey.idle, std::pair(other, parameter)); };
+    const auto idle_in = [&](unsigned other) { return is_contained(survey.idle, std::pair(other, parameter)); };
     bool everywhere = true;
     for (unsigned other = 0; other < study.uses.size(); ++other)
       everywhere &= study.uses[other].parameter_of[parameter] < 0 || idle_in(other);

@@ -91,9 +91,9 @@ plan::TermPtr reduceTerm(const check::Study& study, const check::Formula& from) 
   const auto number = [&](size_t operand) { return from.operands[operand]->constant.asNumber()->toDouble(); };
   plan::Reduction reduction(static_cast<plan::Reduction::Take>(number(1)));
   reduction.percentile = number(2);
-  reduction.skip = static_cast<uint64_t>(number(3));
-  reduction.first = static_cast<uint64_t>(number(4));
-  reduction.last = static_cast<uint64_t>(number(5));
+  reduction.skip = uint64_t(number(3));
+  reduction.first = uint64_t(number(4));
+  reduction.last = uint64_t(number(5));
   return termOf(plan::ReduceTerm{{study.metrics[from.operands[0]->parameter].name, ""}, reduction});
 }
 
@@ -199,7 +199,7 @@ Partner Compared::value() const {
 }
 
 void forEachRead(const Space& space, const check::Comparison* comparison, Levels point,
-                 llvm::function_ref<void(Levels)> visit, bool treated) {
+                 function_ref<void(Levels)> visit, bool treated) {
   if (!comparison || comparison->ofProcess()) return visit(point);
   const Compared compared{space, *comparison, point};
   const check::Comparison* inner = space.study().comparison(comparison->inner);
@@ -230,7 +230,7 @@ plan::Metric toPlan(const check::Study& study, const check::Metric& metric) {
   return result;
 }
 
-plan::TermPtr Compared::term(llvm::function_ref<std::string(Levels)> name) const {
+plan::TermPtr Compared::term(function_ref<std::string(Levels)> name) const {
   using Function = check::Comparison::Function;
   const check::Study& study = space.study();
   const check::Metric& metric = study.metrics[comparison.metric];

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "compiler/expand/space.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::points {
@@ -80,7 +81,7 @@ struct Compared {
   ///               has its own
   ///   max_gap     the largest distance between two series at one place
   /// `name` gives the ids of the points.
-  plan::TermPtr term(llvm::function_ref<std::string(Levels)> name) const;
+  plan::TermPtr term(function_ref<std::string(Levels)> name) const;
 
   /// The parts of the aggregate's group.
   Parts parts() const;
@@ -90,15 +91,15 @@ struct Compared {
   // Steps of these; `part_value` gives the terms of an aggregate's parts.
   Partner partnerAt(unsigned level) const;
   Partner aggregated() const;
-  plan::TermPtr aggregateTerm(llvm::function_ref<plan::TermPtr(Levels)> part_value,
-                              llvm::function_ref<std::string(Levels)> name) const;
+  plan::TermPtr aggregateTerm(function_ref<plan::TermPtr(Levels)> part_value,
+                              function_ref<std::string(Levels)> name) const;
 };
 
 /// Calls `visit` for every point that the comparison's value at `point` reads; a point may come twice. `treated`: only
 /// for the treated ones, one for each part of an aggregate, else `point` alone. The value must exist (Compared::value).
 /// Without a comparison visits `point` alone.
 void forEachRead(const Space& space, const check::Comparison* comparison, Levels point,
-                 llvm::function_ref<void(Levels)> visit, bool treated = false);
+                 function_ref<void(Levels)> visit, bool treated = false);
 
 /// A metric as a plan describes it; a derived one with its formula as a term.
 plan::Metric toPlan(const check::Study& study, const check::Metric& metric);

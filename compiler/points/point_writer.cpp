@@ -15,8 +15,8 @@
 
 namespace expc::points {
 
-using llvm::json::Array;
-using llvm::json::Object;
+using json::Array;
+using json::Object;
 namespace {
 
 /// Values as an array.
@@ -50,12 +50,12 @@ bool isDefault(const check::Use& use, unsigned parameter, const check::Value& va
 }
 
 /// `"name":value`
-std::string member(const std::string& name, const llvm::json::Value& value) {
+std::string member(const std::string& name, const json::Value& value) {
   return base::canonicalJson(name) + ":" + base::canonicalJson(value);
 }
 
 /// The value of a computed argument; nothing where it has none, which Space::compile has reported.
-std::optional<llvm::json::Value> valueOf(const check::Computed& computed, const expand::Assignment& resolved) {
+std::optional<json::Value> valueOf(const check::Computed& computed, const expand::Assignment& resolved) {
   const check::Outcome outcome = resolved.evaluate(*computed.value, expand::View::Workload);
   const auto* value = std::get_if<check::Value>(&outcome);
   return value ? std::optional(toJson(*value)) : std::nullopt;
@@ -74,7 +74,7 @@ const std::string& textAt(const std::vector<std::string>& texts, unsigned level)
 
 }  // namespace
 
-llvm::json::Value toJson(const check::Value& value, bool exact) {
+json::Value toJson(const check::Value& value, bool exact) {
   if (auto* flag = std::get_if<bool>(&value.node)) return *flag;
   if (const check::Rational* number = value.asNumber()) {
     // Ids are hashes of text, and decimal text is exact; parameters are read by programs, as numbers.

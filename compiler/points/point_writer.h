@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/expand/space.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::points {
 
@@ -19,11 +20,11 @@ using expand::Levels, expand::Space;
 /// A value as a parameter of a trial, in base units; whole numbers stay whole. Variants are {"mnist":
 /// ["data/mnist"]}, lists and tuples arrays, records objects. `exact`: numbers are decimal text, so that
 /// rounding can neither join nor split two ids.
-llvm::json::Value toJson(const check::Value& value, bool exact = false);
+json::Value toJson(const check::Value& value, bool exact = false);
 
 /// A command's argument template as it is written, `options` as a list of its form. This is a command's
 /// identity.
-llvm::json::Array argumentsJson(const std::vector<check::CommandArgument>& written);
+json::Array argumentsJson(const std::vector<check::CommandArgument>& written);
 
 /// Appends the paths in a value of `type` that are not in `paths` yet.
 void collectPaths(const check::Value& value, const check::Type& type, std::vector<std::string>& paths);
@@ -31,7 +32,7 @@ void collectPaths(const check::Value& value, const check::Type& type, std::vecto
 /// Every active parameter of the workload that runs, with its value, and every let that its command's arguments
 /// hold. `resolved` must be resolved for all
 /// parameters.
-llvm::json::Object parametersOf(const expand::Selected& selected, const expand::Assignment& resolved);
+json::Object parametersOf(const expand::Selected& selected, const expand::Assignment& resolved);
 
 /// Writes points as text without building a document for each: the text of every level is made once, and a
 /// point's text is joined from these. A test compares it with the document. Not thread-safe.

@@ -47,7 +47,7 @@ bool runsElsewhere(const expand::Selected& selected, const check::Published& pub
   const check::Study& study = *selected.study;
   for (unsigned parameter = 0; parameter < study.workload->parameters.size(); ++parameter) {
     const bool runs = study.uses[use].parameter_of[parameter] >= 0;
-    if (!runs || study.factor_of[parameter] >= 0 || llvm::is_contained(published.named, parameter)) continue;
+    if (!runs || study.factor_of[parameter] >= 0 || is_contained(published.named, parameter)) continue;
     if (selected.arguments[use][parameter] != study.uses[use].arguments[parameter]) return true;
   }
   return false;
@@ -127,7 +127,7 @@ Machine::Shared Machine::sharedAt(const Estimate& estimate, Levels point) {
   const auto valueOf = [&](std::string_view name) -> const check::Value* {
     const auto& all = space_.study().workload->parameters;
     const auto found = std::ranges::find(all, name, &check::Parameter::name);
-    return found == all.end() ? nullptr : at_.value(static_cast<unsigned>(found - all.begin()));
+    return found == all.end() ? nullptr : at_.value(unsigned(found - all.begin()));
   };
   const auto known = [&](const char* property) {
     const auto& value = (*system_)[property];
@@ -252,11 +252,11 @@ std::optional<double> PublishedValues::of(unsigned metric, Levels point) {
   // A derived metric reads published values at the same point; parameters in its formula have their values
   // there.
   const auto part = [&](const plan::MetricTerm& term) {
-    return plan::Reading{read(static_cast<unsigned>(space_.study().findMetric(term.metric)), point)};
+    return plan::Reading{read(unsigned(space_.study().findMetric(term.metric)), point)};
   };
   at_.set(point);
   if (at_.resolve()) return std::nullopt;
-  const llvm::json::Object parameters = parametersOf(space_.selected(), at_);
+  const json::Object parameters = parametersOf(space_.selected(), at_);
   return finite(plan::evaluate(*derived_[metric], part, &parameters));
 }
 
@@ -271,13 +271,12 @@ std::optional<double> PublishedValues::of(const check::Assertion& assertion, Lev
   };
   const plan::TermPtr term = Compared{space_, study.comparisons[*assertion.comparison], point}.term(name);
   const auto published = [&](const plan::MetricTerm& part) {
-    return plan::Reading{
-        of(static_cast<unsigned>(study.findMetric(part.metric)), points[std::stoul(part.place.point)])};
+    return plan::Reading{of(unsigned(study.findMetric(part.metric)), points[std::stoul(part.place.point)])};
   };
   return finite(plan::evaluate(*term, published));
 }
 
-void findPinned(const Space& space, const std::vector<check::Pin>& pins, llvm::function_ref<bool(Levels)> visit) {
+void findPinned(const Space& space, const std::vector<check::Pin>& pins, function_ref<bool(Levels)> visit) {
   // Restrict the walk to the pinned levels; then leave out points at which a pinned factor is not active.
   auto kept = space.selected().levels;
   for (const check::Pin& pin : pins)
@@ -340,7 +339,7 @@ void Reading::add(Levels point) {
   const auto [at, fresh] = first_.try_emplace(std::move(key), levels);
   if (fresh) return;
   for (size_t i = 0; i < open.size(); ++i) {
-    if (at->second[i] == levels[i] || llvm::is_contained(several_, open[i])) continue;
+    if (at->second[i] == levels[i] || is_contained(several_, open[i])) continue;
     several_.insert(std::ranges::upper_bound(several_, open[i]), open[i]);
     example_.assign(point.begin(), point.end());
   }
@@ -364,7 +363,7 @@ int Shape::absentAmongOthers(const Node& node, size_t depth) const {
   for (size_t i = 0; i < quantifier.factors.size() && quantifier.kind == ast::QuantifierKind::Exists; ++i) {
     const auto absent = [&](const auto& group) { return group.first[i] == expand::kAbsent; };
     const auto count = std::ranges::count_if(node.groups, absent);
-    if (count > 0 && static_cast<size_t>(count) < node.groups.size()) return static_cast<int>(quantifier.factors[i]);
+    if (count > 0 && size_t(count) < node.groups.size()) return int(quantifier.factors[i]);
   }
   for (const auto& [key, child] : node.groups)
     if (int factor = absentAmongOthers(child, depth + 1); factor >= 0) return factor;
@@ -376,7 +375,7 @@ unsigned Shape::needed(const Node& node, size_t depth, double confidence, ast::Q
   // `cells` is the number of cells among which Holm's first step divides alpha. Below a quantifier that demands
   // all its cells it stays; one that demands a single cell multiplies it.
   auto least = [&](uint64_t count) {
-    auto bounded = static_cast<unsigned>(std::min<uint64_t>(count, std::numeric_limits<unsigned>::max()));
+    auto bounded = unsigned(std::min<uint64_t>(count, std::numeric_limits<unsigned>::max()));
     return stats::minimumPairs(confidence, bounded);
   };
   if (depth >= assertion_->quantifiers.size()) return least(cells);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/points/pairs.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::points {
 
@@ -115,7 +116,7 @@ class PublishedValues {
 };
 
 /// Calls `visit` for the points with these levels, until it returns false.
-void findPinned(const Space& space, const std::vector<check::Pin>& pins, llvm::function_ref<bool(Levels)> visit);
+void findPinned(const Space& space, const std::vector<check::Pin>& pins, function_ref<bool(Levels)> visit);
 
 /// Decides for each point whether an assertion asks about it, and whether it is one of its cells.
 class Question {

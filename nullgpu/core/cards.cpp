@@ -21,8 +21,8 @@ namespace {
 std::optional<unsigned> byNumber(const std::string& entry, unsigned cards) {
   char* end = nullptr;
   const long number = std::strtol(entry.c_str(), &end, 10);  // CUDA reads "1gpu" as 1, too
-  if (end == entry.c_str() || number < 0 || number >= static_cast<long>(cards)) return std::nullopt;
-  return static_cast<unsigned>(number);
+  if (end == entry.c_str() || number < 0 || number >= long(cards)) return std::nullopt;
+  return unsigned(number);
 }
 
 /// A card by its uuid or a prefix that matches no other card; letter case does not matter.

@@ -94,7 +94,7 @@ double utilisation(const SharedCard& card, uint64_t time) {
     if ((value >> 32) + kMeanOver > (slice & UINT32_MAX)) worked += value & UINT32_MAX;
   }
   const uint64_t span = (kMeanOver - 1) * kSliceNanoseconds + time % kSliceNanoseconds;
-  return std::min(1.0, static_cast<double>(worked) / static_cast<double>(span));
+  return std::min(1.0, double(worked) / double(span));
 }
 
 /// Adds work to a slice. A slot that still holds an older slice starts anew.
@@ -121,7 +121,7 @@ uint64_t ownStart() {
 }  // namespace
 
 uint64_t sharedClock() {
-  return static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+  return uint64_t(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
 void Machine::lock() {
@@ -196,8 +196,8 @@ CardState Machine::state(unsigned card) {
   const double working = utilisation(shared, time);
   // Divide before multiplying: nanoseconds times watts would overflow after about a year of work.
   state.millijoules = (kIdleWatts * (age / 1000) + kWorkWatts * (shared.busy / 1000)) / 1000;
-  state.milliwatts = static_cast<unsigned>(1000.0 * (kIdleWatts + kWorkWatts * working));
-  state.celsius = static_cast<unsigned>(kIdleCelsius + kWorkCelsius * working);
+  state.milliwatts = unsigned(1000.0 * (kIdleWatts + kWorkWatts * working));
+  state.celsius = unsigned(kIdleCelsius + kWorkCelsius * working);
   state.clock_mhz = working > 0 ? kWorkClock : kIdleClock;
   state.memory_clock_mhz = kMemoryClock;
   state.throttle = throttleAsked(card);

@@ -29,7 +29,7 @@ size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type, uint64_t, uint64_t,
                                           int64_t) {
   if (!layout) return CUBLAS_STATUS_INVALID_VALUE;
-  *layout = new cublasLtMatrixLayoutOpaque_t{{static_cast<uint64_t>(type)}};
+  *layout = new cublasLtMatrixLayoutOpaque_t{{uint64_t(type)}};
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {

@@ -100,7 +100,7 @@ Status answer(int64_t number, int64_t asked, int64_t* found, void* array) {
       stderr,
       "nullgpu: cudnnBackendGetAttribute is asked for attribute %d, which the null GPU does not know: write it in "
       "nullgpu/cudnn/cudnn.cpp\n",
-      static_cast<int>(attribute));
+      int(attribute));
   std::abort();
 }
 

@@ -143,7 +143,7 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t number, c
   return known ? give(name, known) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
-  const char* known = find(kResultNames, static_cast<uint32_t>(result));
+  const char* known = find(kResultNames, uint32_t(result));
   return known ? give(text, known) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 

@@ -71,7 +71,7 @@ void CUPTIAPI takeBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t fi
         take(got.external, record);
         break;
       default:
-        FAIL_CHECK("a record of kind " << static_cast<int>(record->kind));
+        FAIL_CHECK("a record of kind " << int(record->kind));
     }
   }
   std::free(buffer);
@@ -124,8 +124,7 @@ std::string nameOf(const CUpti_ActivityAPI& call) {
 }
 
 size_t callsOf(const std::string& name) {
-  return static_cast<size_t>(
-      std::ranges::count_if(got.calls, [&](const CUpti_ActivityAPI& call) { return nameOf(call) == name; }));
+  return size_t(std::ranges::count_if(got.calls, [&](const CUpti_ActivityAPI& call) { return nameOf(call) == name; }));
 }
 
 void CUPTIAPI ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
@@ -156,7 +155,7 @@ TEST_CASE("kernels have their names, streams and the calls that launched them") 
       const auto call = std::ranges::find(got.calls, kernel.correlationId, &CUpti_ActivityAPI::correlationId);
       REQUIRE(call != got.calls.end());
       CHECK(nameOf(*call) == "cudaLaunchKernel_v7000");
-      CHECK(+call->processId == static_cast<uint32_t>(getpid()));
+      CHECK(+call->processId == uint32_t(getpid()));
       CHECK(uint64_t{call->start} <= uint64_t{call->end});
     }
     CHECK(callsOf("cudaLaunchKernel_v7000") == 3);
@@ -189,7 +188,7 @@ TEST_CASE("copies and sets have their bytes, their ways and the host's kind of m
     CHECK(+got.sets[0].bytes == 100);
     REQUIRE(got.copies.size() == 3);
     const auto of = [](CUpti_ActivityMemcpyKind kind) {
-      return *std::ranges::find(got.copies, static_cast<uint8_t>(kind), &CUpti_ActivityMemcpy6::copyKind);
+      return *std::ranges::find(got.copies, uint8_t(kind), &CUpti_ActivityMemcpy6::copyKind);
     };
     const auto in = of(CUPTI_ACTIVITY_MEMCPY_KIND_HTOD), out = of(CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
     CHECK(in.bytes == kBytes);

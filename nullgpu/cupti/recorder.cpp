@@ -56,11 +56,11 @@ uint64_t recordTime(uint64_t moment) {
   if (!callers) return moment;
   const Pair last = both();
   if (last.ours <= first.ours) return first.theirs;
-  const double pace = static_cast<double>(last.theirs - first.theirs) / static_cast<double>(last.ours - first.ours);
+  const double pace = double(last.theirs - first.theirs) / double(last.ours - first.ours);
   // Extrapolate back from the present and not forward from the registration: the event is recent,
   // so the error of the pace hardly counts.
-  const double back = static_cast<double>(static_cast<int64_t>(last.ours - moment)) * pace;
-  return last.theirs - static_cast<uint64_t>(static_cast<int64_t>(back));
+  const double back = double(int64_t(last.ours - moment)) * pace;
+  return last.theirs - uint64_t(int64_t(back));
 }
 
 /// The fields that records of all kinds of work share.
@@ -138,8 +138,8 @@ CUpti_ActivityAPI callRecord(const Call& call, const Callback& callback) {
   record.start = recordTime(call.begin);
   record.end = recordTime(call.end);
   if (record.end < record.start) record.end = record.start;
-  record.processId = static_cast<uint32_t>(getpid());
-  record.threadId = static_cast<uint32_t>(pthread_self());  // CUPTI's default way to number threads
+  record.processId = uint32_t(getpid());
+  record.threadId = uint32_t(pthread_self());  // CUPTI's default way to number threads
   record.correlationId = call.correlation;
   return record;
 }

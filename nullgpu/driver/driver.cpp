@@ -87,8 +87,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
 /// Selects the card whose context it is, since a thread's context and its card are one thing here.
 CUresult cuCtxSetCurrent(CUcontext context) {
   for (size_t device = 0; device < cards().size(); ++device)
-    if (context == contextOf(static_cast<CUdevice>(device)))
-      return static_cast<CUresult>(cudaSetDevice(static_cast<int>(device)));
+    if (context == contextOf(static_cast<CUdevice>(device))) return static_cast<CUresult>(cudaSetDevice(int(device)));
   return CUDA_ERROR_INVALID_CONTEXT;
 }
 

@@ -38,7 +38,7 @@ std::string mangled(const std::string& kernel) {
 std::string kernelOf(Kind kind, size_t type) {
   const std::string prefix = "ncclDevKernel_";
   if (kind == Kind::AllToAll || kind == Kind::Message) return mangled(prefix + "SendRecv");
-  const std::string name = prefix + kKinds[static_cast<size_t>(kind)];
+  const std::string name = prefix + kKinds[size_t(kind)];
   if (!reduces(kind)) return mangled(name + "_RING_LL");
   return mangled(name + "_Sum_" + kTypes[type].kernel + "_RING_LL");
 }
@@ -60,22 +60,22 @@ size_t sizeOf(uint8_t type) { return kTypes[type].bytes; }
 std::string amount(const Description& what) { return joined(what.count, " x ", kTypes[what.type].name); }
 
 std::string words(const Description& what) {
-  std::string text = joined(kKinds[static_cast<size_t>(what.kind)], " of ", amount(what));
+  std::string text = joined(kKinds[size_t(what.kind)], " of ", amount(what));
   if (reduces(what.kind)) text += joined(" (", kReductions[what.reduction], ")");
   if (rooted(what.kind)) text += joined(what.kind == Kind::Reduce ? " to rank " : " from rank ", what.root);
   return text;
 }
 
-std::string_view countedName(Kind kind) { return kCounted[static_cast<size_t>(kind)]; }
+std::string_view countedName(Kind kind) { return kCounted[size_t(kind)]; }
 
 std::string_view kernelName(const Description& what) {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (size_t kind = 0; kind <= static_cast<size_t>(Kind::Message); ++kind)
+    for (size_t kind = 0; kind <= size_t(Kind::Message); ++kind)
       for (size_t type = 0; type < ncclNumTypes; ++type) all.push_back(kernelOf(static_cast<Kind>(kind), type));
     return all;
   }();
-  return names[static_cast<size_t>(what.kind) * ncclNumTypes + what.type];
+  return names[size_t(what.kind) * ncclNumTypes + what.type];
 }
 
 uint64_t bytesOf(const Description& what, unsigned ranks) {

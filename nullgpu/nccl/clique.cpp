@@ -52,7 +52,7 @@ size_t boardsAt(unsigned ranks) { return inPages(kSeatsAt + ranks * 3 * sizeof(u
 size_t slotsAt(unsigned ranks) { return inPages(boardsAt(ranks) + kLanes * ranks * sizeof(Board)); }
 size_t channelsAt(unsigned ranks) { return slotsAt(ranks) + kLanes * ranks * Clique::kSlots * Clique::kSlotBytes; }
 size_t bytesFor(unsigned ranks) {
-  return inPages(channelsAt(ranks) + kLanes * static_cast<size_t>(ranks) * ranks * sizeof(Channel));
+  return inPages(channelsAt(ranks) + kLanes * size_t(ranks) * ranks * sizeof(Channel));
 }
 
 /// The folder for the files: shared memory if the system has it.
@@ -108,7 +108,7 @@ ncclUniqueId newId() {
   const std::string place = folder();
   removeLeft(place);
   unsigned char random[16];
-  if (getrandom(random, sizeof(random), 0) != static_cast<ssize_t>(sizeof(random)))
+  if (getrandom(random, sizeof(random), 0) != ssize_t(sizeof(random)))
     throw Failure(ncclSystemError, "no random numbers for a unique id: ", strerror(errno));
   std::string text = kMark + place + "/" + prefix();
   for (const unsigned char byte : random) {
@@ -128,7 +128,7 @@ Clique::Clique(const ncclUniqueId& id, unsigned ranks, unsigned rank, unsigned c
   file_ = openLocked(path_);
   // Allocate everything now. If memory ran out later, a touched page would raise SIGBUS, not an
   // error.
-  if (const int error = posix_fallocate(file_, 0, static_cast<off_t>(bytes_)); error != 0) {
+  if (const int error = posix_fallocate(file_, 0, off_t(bytes_)); error != 0) {
     leave();
     throw Failure(ncclSystemError, "no ", bytes_, " bytes for ", path_, ", the memory that ", ranks,
                   " ranks share: ", strerror(error), " (a container's /dev/shm grows with its option --shm-size)");
@@ -210,7 +210,7 @@ std::byte* Clique::slot(Lane lane, unsigned rank, uint64_t chunk) const {
 }
 
 Channel& Clique::channel(Lane lane, unsigned from, unsigned to) const {
-  const size_t number = (static_cast<size_t>(lane) * ranks_ + from) * ranks_ + to;
+  const size_t number = (size_t(lane) * ranks_ + from) * ranks_ + to;
   return reinterpret_cast<Channel*>(memory_ + channelsAt(ranks_))[number];
 }
 

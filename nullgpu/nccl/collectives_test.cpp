@@ -26,16 +26,16 @@ struct Case {
 /// Element `i` of rank `rank`; ranks differ, and so do neighbours.
 template <typename T>
 double valueOf(const Case<T>& of, int rank, size_t i) {
-  return 1 + static_cast<int>((i * 7 + static_cast<size_t>(rank) * 3) % static_cast<size_t>(of.most));
+  return 1 + int((i * 7 + size_t(rank) * 3) % size_t(of.most));
 }
 
 template <typename T>
 T as(double value) {
-  return static_cast<T>(static_cast<float>(value));
+  return static_cast<T>(float(value));
 }
 template <typename T>
 double number(const T& value) {
-  return static_cast<double>(static_cast<float>(value));
+  return double(float(value));
 }
 
 template <typename T>
@@ -96,7 +96,7 @@ std::shared_ptr<OnCard<T>> zeros(size_t count) {
 template <typename T>
 void reductions(End& end, const Case<T>& of, ncclRedOp_t op, size_t count) {
   const Rank rank = end.rank;
-  const auto parts = static_cast<size_t>(rank.of), mine = static_cast<size_t>(rank.number);
+  const auto parts = size_t(rank.of), mine = size_t(rank.number);
   const std::string name = std::to_string(count) + " x " + of.name + ", reduction " + std::to_string(op);
   const auto expected = [=](size_t i) { return reduced(of, rank, op, i); };
   const auto from = onCard(valuesOf(of, rank.number, count)), to = zeros<T>(count);
@@ -140,9 +140,9 @@ void broadcasts(End& end, const Case<T>& of, int root, size_t count) {
 template <typename T>
 void gathers(End& end, const Case<T>& of, size_t count) {
   const Rank rank = end.rank;
-  const auto parts = static_cast<size_t>(rank.of), mine = static_cast<size_t>(rank.number);
+  const auto parts = size_t(rank.of), mine = size_t(rank.number);
   const std::string name = std::to_string(count) + " x " + of.name;
-  const auto gathered = [=](size_t i) { return valueOf(of, static_cast<int>(i / count), i % count); };
+  const auto gathered = [=](size_t i) { return valueOf(of, int(i / count), i % count); };
   const auto one = onCard(valuesOf(of, rank.number, count)), all = zeros<T>(count * parts);
   require(ncclAllGather(one->at(), all->at(), count, of.type, end.comm, end.stream), "ncclAllGather");
   end.check(all, "all-gather of " + name, 0, count * parts, gathered);
@@ -156,7 +156,7 @@ void gathers(End& end, const Case<T>& of, size_t count) {
   const auto out = onCard(valuesOf(of, rank.number, count * parts)), in = zeros<T>(count * parts);
   require(ncclAlltoAll(out->at(), in->at(), count, of.type, end.comm, end.stream), "ncclAlltoAll");
   end.check(in, "all-to-all of " + name, 0, count * parts,
-            [=](size_t i) { return valueOf(of, static_cast<int>(i / count), mine * count + i % count); });
+            [=](size_t i) { return valueOf(of, int(i / count), mine * count + i % count); });
 }
 
 /// Queues all collectives, then checks their results.

@@ -24,11 +24,11 @@ constexpr auto kPause = std::chrono::microseconds(100);
 class OnCard {
  public:
   explicit OnCard(unsigned card) : before_(currentCard()) {
-    if (card != before_) cudaSetDevice(static_cast<int>(card));
+    if (card != before_) cudaSetDevice(int(card));
     moved_ = card != before_;
   }
   ~OnCard() {
-    if (moved_) cudaSetDevice(static_cast<int>(before_));
+    if (moved_) cudaSetDevice(int(before_));
   }
 
  private:

@@ -64,7 +64,7 @@ TEST_CASE("another count, type, reduction, root") {
       "AllReduce of 11 x float32 (sum)",
       [](const Rank& rank, ncclComm_t comm, cudaStream_t stream, const OnCard<float>& values) {
         require(sum(comm, values, 5, stream), "ncclAllReduce");
-        require(sum(comm, values, 10 + static_cast<size_t>(rank.number), stream), "ncclAllReduce");
+        require(sum(comm, values, 10 + size_t(rank.number), stream), "ncclAllReduce");
       });
   checkMismatch("rank 0 calls AllReduce of 8 x float32 (max), rank 1 calls AllReduce of 8 x bfloat16 (max)",
                 [](const Rank& rank, ncclComm_t comm, cudaStream_t stream, const OnCard<float>& values) {

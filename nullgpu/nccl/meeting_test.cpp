@@ -148,7 +148,7 @@ TEST_CASE("one process serves all its cards") {
     std::vector<cudaStream_t> streams;
     for (int card = 0; card < kCards; ++card) {
       require(cudaSetDevice(card), "cudaSetDevice");
-      values.push_back(std::make_unique<OnCard<float>>(std::vector<float>(100'000, static_cast<float>(card))));
+      values.push_back(std::make_unique<OnCard<float>>(std::vector<float>(100'000, float(card))));
       streams.push_back(newStream());
     }
     require(cudaSetDevice(0), "cudaSetDevice");

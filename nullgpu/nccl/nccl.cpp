@@ -116,7 +116,7 @@ ncclResult_t answered(Body body) {
                   cudaStream_t stream),                                                                            \
                  call(comm, stream, {describe(kind, count, type, reduction, root), send, receive}, reduction))
 
-void give(int* place, unsigned value) { *place = static_cast<int>(value); }
+void give(int* place, unsigned value) { *place = int(value); }
 
 /// The communicator of a handle; throws Failure for null.
 Communicator& the(ncclComm_t handle) {
@@ -145,8 +145,7 @@ ncclResult_t initialize(ncclComm_t* out, int ranks, const ncclUniqueId& id, int 
   expect(nullgpu::health());
   if (!out || ranks < 1 || rank < 0 || rank >= ranks) throw Failure(ncclInvalidArgument, "rank ", rank, " of ", ranks);
   const bool blocking = !config || config->blocking != 0;
-  auto communicator =
-      std::make_shared<Communicator>(id, static_cast<unsigned>(ranks), static_cast<unsigned>(rank), blocking);
+  auto communicator = std::make_shared<Communicator>(id, unsigned(ranks), unsigned(rank), blocking);
   group.meeting.push_back(communicator);
   settle();
   *out = new ncclComm{std::move(communicator)};
@@ -159,9 +158,9 @@ Description describe(Kind kind, size_t count, ncclDataType_t type, int reduction
   if (reduction < 0) throw Failure(ncclInvalidArgument, "no reduction ", reduction);
   Description what;
   what.kind = kind;
-  what.type = static_cast<uint8_t>(type);
+  what.type = uint8_t(type);
   // Created reductions have numbers from kScaledSum on; for the ranks' comparison they are one.
-  what.reduction = static_cast<uint8_t>(std::min<int>(reduction, kScaledSum));
+  what.reduction = uint8_t(std::min<int>(reduction, kScaledSum));
   what.root = root;
   what.count = count;
   return what;
@@ -172,8 +171,8 @@ ncclResult_t call(ncclComm_t handle, cudaStream_t stream, Call call, int reducti
   Communicator& communicator = the(handle);
   communicator.expectReady();
   const bool message = call.what.kind == Kind::Message;
-  const int rank = message ? static_cast<int>(call.peer) : call.what.root;
-  if (rank < 0 || static_cast<unsigned>(rank) >= communicator.ranks())
+  const int rank = message ? int(call.peer) : call.what.root;
+  if (rank < 0 || unsigned(rank) >= communicator.ranks())
     throw Failure(ncclInvalidArgument, message ? "a message to or from rank " : "the root is rank ", rank, " of ",
                   communicator.ranks());
   if (call.what.reduction == kScaledSum) call.factor = communicator.factor(reduction);
@@ -228,7 +227,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
     if (!comms || count < 1) throw Failure(ncclInvalidArgument, count, " communicators");
     // All ranks of this process begin within one group, so that they meet each other at its end.
     const ncclUniqueId id = newId();
-    const auto before = static_cast<int>(nullgpu::currentCard());
+    const auto before = int(nullgpu::currentCard());
     ++group.depth;
     for (int rank = 0; rank < count; ++rank) {
       const int device = devices ? devices[rank] : rank;
@@ -287,17 +286,14 @@ ncclResult_t ncclBcast(void* values, size_t count, ncclDataType_t type, int root
   return ncclBroadcast(values, values, count, type, root, comm, stream);
 }
 
-NULLGPU_ANSWER(ncclSend,
-               (const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream),
-               call(comm, stream,
-                    {.what = describe(Kind::Message, count, type),
-                     .send = send,
-                     .peer = static_cast<unsigned>(peer),
-                     .sends = true}))
 NULLGPU_ANSWER(
-    ncclRecv, (void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream),
+    ncclSend, (const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream),
     call(comm, stream,
-         {.what = describe(Kind::Message, count, type), .receive = receive, .peer = static_cast<unsigned>(peer)}))
+         {.what = describe(Kind::Message, count, type), .send = send, .peer = unsigned(peer), .sends = true}))
+NULLGPU_ANSWER(ncclRecv,
+               (void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream),
+               call(comm, stream,
+                    {.what = describe(Kind::Message, count, type), .receive = receive, .peer = unsigned(peer)}))
 
 ncclResult_t ncclGroupStart() {
   ++group.depth;

@@ -14,7 +14,7 @@ namespace {
 
 unsigned seeds() {
   const char* asked = getenv("NULLGPU_TEST_SEEDS");
-  return asked ? static_cast<unsigned>(atoi(asked)) : 8;
+  return asked ? unsigned(atoi(asked)) : 8;
 }
 
 ncclUniqueId idFrom(const Rank& rank, ncclComm_t comm, cudaStream_t stream) {
@@ -36,7 +36,7 @@ void interleave(const Rank& rank) {
   const ncclComm_t comms[] = {first, join(again)};
   constexpr size_t kCount = 40'000;
   const OnCard<int> sum(std::vector<int>(kCount, 1)), product(std::vector<int>(3, 1)), source({rank.number});
-  const OnCard<int> all(std::vector<int>(static_cast<size_t>(rank.of), -1));
+  const OnCard<int> all(std::vector<int>(size_t(rank.of), -1));
   const int rounds = 6;
   for (int round = 0; round < rounds; ++round) {
     require(ncclAllReduce(sum.at(), sum.at(), kCount, ncclInt32, ncclSum, comms[0], streams[0]), "sum");

@@ -67,7 +67,7 @@ void reduceBy(auto combine, const std::vector<const std::byte*>& inputs, std::by
 template <typename T>
 void reduceIn(uint8_t reduction, const std::vector<const std::byte*>& inputs, std::byte* out, size_t count) {
   const auto by = [&](auto combine, size_t divisor = 1) {
-    reduceBy<T>(combine, inputs, out, count, static_cast<unsigned>(divisor));
+    reduceBy<T>(combine, inputs, out, count, unsigned(divisor));
   };
   switch (reduction) {
     case ncclProd:

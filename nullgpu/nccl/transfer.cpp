@@ -138,7 +138,7 @@ class Collective : public Transfer {
     if (hasParts(what_.kind)) {
       for (unsigned part = 0; part < ranks_; ++part)
         copyIn(to + part * count * element_, bytesAt(call_.send) + part * what_.count * element_, count);
-    } else if (what_.kind != Kind::Broadcast || static_cast<unsigned>(what_.root) == clique_.rank()) {
+    } else if (what_.kind != Kind::Broadcast || unsigned(what_.root) == clique_.rank()) {
       copyIn(to, bytesAt(call_.send), count);
     }
     ++written_;
@@ -196,10 +196,10 @@ class Collective : public Transfer {
         readShares(count);
         break;
       case Kind::Reduce:
-        if (static_cast<unsigned>(what_.root) == clique_.rank()) readShares(count);
+        if (unsigned(what_.root) == clique_.rank()) readShares(count);
         break;
       case Kind::Broadcast:
-        memcpy(receiveAt(0), slot(static_cast<unsigned>(what_.root), read_), count * element_);
+        memcpy(receiveAt(0), slot(unsigned(what_.root), read_), count * element_);
         break;
       case Kind::AllGather:
       case Kind::AllToAll:

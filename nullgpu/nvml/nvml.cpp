@@ -131,7 +131,7 @@ template <typename Process, typename Make>
 nvmlReturn_t processes(nvmlDevice_t device, unsigned* count, Process* out, Make&& make) {
   const auto fill = [&](unsigned, const CardState& state) {
     const unsigned room = *count;
-    *count = static_cast<unsigned>(state.processes.size());
+    *count = unsigned(state.processes.size());
     if (*count > room) return NVML_ERROR_INSUFFICIENT_SIZE;
     if (*count > 0 && !out) return NVML_ERROR_INVALID_ARGUMENT;
     for (const CardProcess& process : state.processes) *out++ = make(process);
@@ -243,13 +243,13 @@ NULLGPU_TELL(nvmlDeviceGetMemoryInfo, nvmlMemory_t, memoryOf)
 
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_v1_t* out) {
   return processes(device, count, out, [](const CardProcess& process) {
-    return nvmlProcessInfo_v1_t{static_cast<unsigned>(process.pid), process.bytes};
+    return nvmlProcessInfo_v1_t{unsigned(process.pid), process.bytes};
   });
 }
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t* out) {
   constexpr unsigned kNoInstance = 0xFFFFFFFF;  // the card is not divided into instances
   return processes(device, count, out, [](const CardProcess& process) {
-    return nvmlProcessInfo_t{static_cast<unsigned>(process.pid), process.bytes, kNoInstance, kNoInstance};
+    return nvmlProcessInfo_t{unsigned(process.pid), process.bytes, kNoInstance, kNoInstance};
   });
 }
 

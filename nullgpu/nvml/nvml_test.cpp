@@ -133,7 +133,7 @@ TEST_CASE("memory and processes are what they hold") {
   REQUIRE(count == 1);
   nvmlProcessInfo_v2_t process{};
   CHECK(call("nvmlDeviceGetComputeRunningProcesses_v3", device(0), &count, &process) == NVML_SUCCESS);
-  CHECK(process.pid == static_cast<unsigned>(getpid()));
+  CHECK(process.pid == unsigned(getpid()));
   CHECK(process.usedGpuMemory == 4096);
   CHECK(process.gpuInstanceId == 0xFFFFFFFF);
   nvmlProcessInfo_v1_t first{};

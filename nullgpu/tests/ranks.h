@@ -61,7 +61,7 @@ inline std::vector<std::string> runRanks(int count, const std::function<void(con
     if (child == 0) {
       setenv("NULLGPU_FAULTS", faults, 1);
       const std::string said = saidBy(body, rank);
-      _exit(write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size()) ? 0 : 1);
+      _exit(write(ends[1], said.data(), said.size()) == ssize_t(said.size()) ? 0 : 1);
     }
     close(ends[1]);
     children.emplace_back(child, ends[0]);
@@ -72,7 +72,7 @@ inline std::vector<std::string> runRanks(int count, const std::function<void(con
     char text[4096];
     const bool ended = poll(&waiting, 1, 60'000) > 0;
     const ssize_t bytes = ended ? read(end, text, sizeof(text)) : 0;
-    said.push_back(ended ? std::string(text, static_cast<size_t>(bytes)) : "hangs");
+    said.push_back(ended ? std::string(text, size_t(bytes)) : "hangs");
     if (!ended) kill(child, SIGKILL);
     int status = 0;
     waitpid(child, &status, 0);

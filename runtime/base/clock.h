@@ -8,9 +8,7 @@
 namespace expc::base {
 
 /// A time in seconds.
-inline double secondsOf(const timespec& time) {
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
+inline double secondsOf(const timespec& time) { return double(time.tv_sec) + 1e-9 * double(time.tv_nsec); }
 
 /// A clock's reading; 0 if it has none, as that of a thread that has ended.
 inline double secondsOn(clockid_t clock) {

@@ -5,24 +5,21 @@
 #include "runtime/base/control_group.h"
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 
 namespace expc::base {
 namespace {
 
-using llvm::StringRef;
-
 /// Whether a comma-separated list has a word: the controllers of a mount.
-bool isAmong(StringRef word, StringRef list) { return llvm::is_contained(llvm::split(list, ','), word); }
+bool isAmong(StringRef word, StringRef list) { return is_contained(llvm::split(list, ','), word); }
 
 /// Our path in the tree of version 1 that has the controller, or else in that of version 2.
 std::string pathOf(const std::string& controller, const std::string& groups, bool& second_version) {
@@ -58,7 +55,7 @@ ControlGroup groupOf(StringRef line, const std::string& controller, StringRef pa
 
 /// The smallest positive value among the group and those above it; 0 if there is none. A limit above ours holds for
 /// us too.
-double least(const ControlGroup& group, llvm::function_ref<double(const std::string& folder)> value) {
+double least(const ControlGroup& group, function_ref<double(const std::string& folder)> value) {
   double found = 0;
   // Walks up to the mount; what lies above is not visible.
   for (StringRef folder = group.folder; !folder.empty() && folder.size() >= group.mount.size();
@@ -115,7 +112,7 @@ uint64_t memoryLimit(const std::string& root) {
   const char* file = group.second_version ? "/memory.max" : "/memory.limit_in_bytes";
   const double bytes = least(group, [&](const std::string& folder) { return numberIn(folder + file); });
   constexpr double kNone = 1ull << 62;  // version 1 means "no limit" by a number near 2^63
-  return bytes < kNone ? static_cast<uint64_t>(bytes) : 0;
+  return bytes < kNone ? uint64_t(bytes) : 0;
 }
 
 }  // namespace expc::base

@@ -29,7 +29,7 @@ std::string_view nameOf(const Named& thing) {
 template <typename List>
 int findNamed(const List& list, std::string_view name) {
   const auto found = std::ranges::find_if(list, [&](const auto& one) { return nameOf(one) == name; });
-  return found == std::end(list) ? -1 : static_cast<int>(found - std::begin(list));
+  return found == std::end(list) ? -1 : int(found - std::begin(list));
 }
 
 /// The first element called `name`, or what it points to; null if there is none. Linear: lists of a plan are short,

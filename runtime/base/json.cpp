@@ -16,7 +16,7 @@
 
 namespace expc::base {
 
-using llvm::json::Value;
+using json::Value;
 namespace {
 
 /// Position of the first bracket that opens deeper than allowed; brackets inside strings do not count.
@@ -48,8 +48,7 @@ std::string canonicalNumber(const Value& value) {
   if (number >= -0x1p63 && number < 0x1p63)
     if (const auto signed_value = value.getAsInteger()) return std::to_string(*signed_value);
   if (!std::isfinite(number)) return "null";  // JSON has no such number; readers of a number refuse null
-  if (number == std::trunc(number) && number >= 0 && number < 0x1p64)
-    return std::to_string(static_cast<uint64_t>(number));
+  if (number == std::trunc(number) && number >= 0 && number < 0x1p64) return std::to_string(uint64_t(number));
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, number);
   // Shortest text that reads back as the same double.
@@ -57,7 +56,7 @@ std::string canonicalNumber(const Value& value) {
 }
 
 /// Appends a string with LLVM's escapes.
-void appendQuoted(std::string& out, llvm::StringRef text) {
+void appendQuoted(std::string& out, StringRef text) {
   out += '"';
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -77,10 +76,10 @@ void append(std::string& out, const Value& value, const std::string& line) {
   const bool pretty = !line.empty();
   const std::string inside = pretty ? line + "  " : "";
   const auto nests = [](const Value& element) { return element.getAsArray() || element.getAsObject(); };
-  if (const llvm::json::Object* object = value.getAsObject()) {
+  if (const json::Object* object = value.getAsObject()) {
     // LLVM's objects are hash tables: sort the names, so that equal values give equal text.
-    llvm::SmallVector<std::pair<llvm::StringRef, const Value*>, 16> members;
-    for (const auto& member : *object) members.emplace_back(llvm::StringRef(member.first), &member.second);
+    llvm::SmallVector<std::pair<StringRef, const Value*>, 16> members;
+    for (const auto& member : *object) members.emplace_back(StringRef(member.first), &member.second);
     llvm::sort(members);
     out += '{';
     for (const auto& [name, member] : members) {
@@ -89,7 +88,7 @@ void append(std::string& out, const Value& value, const std::string& line) {
       append(out += pretty ? ": " : ":", *member, inside);
     }
     out.append(members.empty() ? "" : line).append("}");
-  } else if (const llvm::json::Array* array = value.getAsArray()) {
+  } else if (const json::Array* array = value.getAsArray()) {
     const bool flat = llvm::none_of(*array, nests);
     out += '[';
     for (const Value& element : *array) {
@@ -116,7 +115,7 @@ std::string printed(const Value& value, const std::string& line) {
 std::optional<uint32_t> unitAt(std::string_view text, size_t at) {
   uint32_t unit = 0;
   if (text.size() < at + 6 || text.substr(at, 2) != "\\u") return std::nullopt;
-  if (llvm::StringRef(text.data() + at + 2, 4).getAsInteger(16, unit)) return std::nullopt;
+  if (StringRef(text.data() + at + 2, 4).getAsInteger(16, unit)) return std::nullopt;
   return unit;
 }
 
@@ -147,12 +146,12 @@ std::optional<std::string> withoutHighPairs(std::string_view text) {
 }  // namespace
 
 /// LLVM's parser recurses for each level, so depth is checked before it starts.
-llvm::Expected<Value> parseJson(std::string_view text) {
+Expected<Value> parseJson(std::string_view text) {
   if (const auto at = tooDeep(text))
     return llvm::createStringError(llvm::inconvertibleErrorCode(), "nested deeper than %u levels at byte %zu",
                                    kMaxJsonDepth, *at);
   const auto rewritten = withoutHighPairs(text);
-  return llvm::json::parse(rewritten ? *rewritten : text);
+  return json::parse(rewritten ? *rewritten : text);
 }
 
 std::string canonicalJson(const Value& value) { return printed(value, ""); }
@@ -173,9 +172,9 @@ std::string prettyJson(const Value& value) {
   return out;
 }
 
-Value jsonText(llvm::StringRef bytes) {
-  if (llvm::json::isUTF8(bytes)) return Value(bytes.str());
-  return Value(llvm::json::fixUTF8(bytes));
+Value jsonText(StringRef bytes) {
+  if (json::isUTF8(bytes)) return Value(bytes.str());
+  return Value(json::fixUTF8(bytes));
 }
 
 std::string jsonLiteral(std::string_view text) { return canonicalJson(jsonText(text)); }
@@ -194,13 +193,13 @@ std::optional<double> measuredNumber(const Value& value) {
 
 std::vector<double> measuredNumbers(const Value& array) {
   std::vector<double> numbers;
-  if (const llvm::json::Array* elements = array.getAsArray())
+  if (const json::Array* elements = array.getAsArray())
     for (const Value& element : *elements) numbers.push_back(measuredNumber(element).value_or(NAN));
   return numbers;
 }
 
-llvm::json::Array jsonTexts(const std::vector<std::string>& texts) {
-  llvm::json::Array array;
+json::Array jsonTexts(const std::vector<std::string>& texts) {
+  json::Array array;
   array.reserve(texts.size());
   for (const std::string& text : texts) array.push_back(jsonText(text));
   return array;

@@ -13,11 +13,11 @@
 
 namespace expc::base {
 
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Array;
+using json::Object;
+using json::Value;
 
-llvm::StringRef kindName(const Value& value) {
+StringRef kindName(const Value& value) {
   static constexpr llvm::StringLiteral kKinds[] = {"null",     "a truth value", "a number",
                                                    "a string", "an array",      "an object"};
   return kKinds[value.kind()];
@@ -37,8 +37,8 @@ void JsonErrors::add(const JsonPath& at, const llvm::Twine& message) {
   if (first_.empty()) first_ = at.text() + ": " + message.str();
 }
 
-llvm::Error JsonErrors::take(const llvm::Twine& what) const {
-  if (first_.empty()) return llvm::Error::success();
+Error JsonErrors::take(const llvm::Twine& what) const {
+  if (first_.empty()) return Error::success();
   return llvm::createStringError(llvm::inconvertibleErrorCode(), what.str() + " cannot be read: " + first_);
 }
 
@@ -59,25 +59,25 @@ bool JsonRecord::has(Key key, bool written) {
   return found && !found->getAsNull();
 }
 
-void JsonRecord::each(Key key, llvm::function_ref<void(const Value&, const JsonPath&)> read) {
+void JsonRecord::each(Key key, function_ref<void(const Value&, const JsonPath&)> read) {
   const Array* array = found(key, "an array", [](const Value& value) { return value.getAsArray(); });
   const JsonPath here{at_, key, std::nullopt};
   // A broken array can have a million broken elements, so the first error ends it.
   for (size_t i = 0; array && i < array->size() && !failed(); ++i) read((*array)[i], JsonPath{&here, "", i});
 }
 
-unsigned JsonRecord::wordIndex(Key key, llvm::ArrayRef<llvm::StringRef> words) {
+unsigned JsonRecord::wordIndex(Key key, ArrayRef<StringRef> words) {
   std::string text;
   field(key, text);
   if (failed()) return 0;
-  const auto found = llvm::find(words, llvm::StringRef(text));
-  if (found != words.end()) return static_cast<unsigned>(found - words.begin());
+  const auto found = llvm::find(words, StringRef(text));
+  if (found != words.end()) return unsigned(found - words.begin());
   fail(key, fmt::format("'{}' is none of {}", text, llvm::join(words, ", ")));
   return 0;
 }
 
-std::vector<llvm::StringRef> JsonRecord::names() const {
-  std::vector<llvm::StringRef> names;
+std::vector<StringRef> JsonRecord::names() const {
+  std::vector<StringRef> names;
   if (in_)
     for (const auto& member : *in_) names.emplace_back(member.first);
   return names;
@@ -86,8 +86,8 @@ std::vector<llvm::StringRef> JsonRecord::names() const {
 void JsonRecord::refuseOthers() {
   if (failed()) return;
   // After an error the description may have stopped early, so members that it did not ask for mean nothing.
-  std::vector<llvm::StringRef> others = names();
-  std::erase_if(others, [&](llvm::StringRef name) { return llvm::is_contained(asked_, name); });
+  std::vector<StringRef> others = names();
+  std::erase_if(others, [&](StringRef name) { return is_contained(asked_, name); });
   if (others.empty()) return;
   // Report the first by name, so that the message does not depend on the order of a hash table.
   fail(*std::ranges::min_element(others), "unknown field; was this written by a newer expc?");
@@ -135,7 +135,7 @@ uint64_t JsonRecord::whole(Key key, uint64_t low, uint64_t high) {
     fail(key, "missing, expected a whole number");
   else if (!read)
     fail(key, "expected a whole number from 0 up, found " +
-                  (value->getAsNumber() ? llvm::StringRef("another number") : kindName(*value)));
+                  (value->getAsNumber() ? StringRef("another number") : kindName(*value)));
   else
     fail(key, fmt::format("{} is outside {}..{}", *read, low, high));
   return low;
@@ -191,7 +191,7 @@ void JsonRecord::field(Key key, std::vector<unsigned>& numbers) {
     return each(key, [&](const Value& item, const JsonPath& at) {
       const auto number = item.getAsUINT64();
       if (!number || *number > UINT32_MAX) return errors_->add(at, "expected a whole number from 0 up");
-      numbers.push_back(static_cast<unsigned>(*number));
+      numbers.push_back(unsigned(*number));
     });
   out_[key] = Array(numbers);
 }
@@ -202,7 +202,7 @@ void JsonRecord::field(Key key, std::vector<int>& numbers, int low) {
       const auto number = item.getAsInteger();
       if (!number || *number < low || *number > INT32_MAX)
         return errors_->add(at, low > 0 ? "expected a number above 0" : "expected a whole number from 0 up");
-      numbers.push_back(static_cast<int>(*number));
+      numbers.push_back(int(*number));
     });
   out_[key] = Array(numbers);
 }

@@ -3,9 +3,7 @@
 // Records whose fields are described once, by a function `describe(io, value)` that reads or writes them, as with
 // LLVM's MappingTraits. So everything that is written is read in the same way.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/SmallVector.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
@@ -25,6 +23,7 @@
 #include <vector>
 
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/word.h"
 
 /// Members of a record as names and values in turn: EXPC_NAMED(one, low, high) is `"low", one.low, "high", one.high`.
@@ -48,10 +47,10 @@ inline constexpr auto kDescribed = [](auto& io, auto& value) { describe(io, valu
 /// caller asks the JsonErrors at the end.
 class JsonRecord {
  public:
-  using Key = llvm::StringRef;  // a name that lives as long as what is written
+  using Key = StringRef;  // a name that lives as long as what is written
 
   /// Reads `value`. All three must outlive this object.
-  JsonRecord(JsonErrors& errors, const llvm::json::Value& value, const JsonPath& at);
+  JsonRecord(JsonErrors& errors, const json::Value& value, const JsonPath& at);
   /// Writes; `out` has the result.
   JsonRecord() = default;
 
@@ -59,11 +58,11 @@ class JsonRecord {
   bool reads() const { return errors_ != nullptr; }
   /// The value of a field that is read, for fields with a form of their own; null if the field is not there. The
   /// field counts as known (refuseOthers).
-  const llvm::json::Value* in(Key key);
+  const json::Value* in(Key key);
   /// Calls `read` for each element of an array field, until an error.
-  void each(Key key, llvm::function_ref<void(const llvm::json::Value&, const JsonPath&)> read);
+  void each(Key key, function_ref<void(const json::Value&, const JsonPath&)> read);
   /// The object that is being written.
-  llvm::json::Object& out() { return out_; }
+  json::Object& out() { return out_; }
   /// Whether there was an error so far.
   bool failed() const { return errors_ && errors_->any(); }
 
@@ -78,12 +77,12 @@ class JsonRecord {
   void field(Key key, T& number, std::type_identity_t<T> low = 0,
              std::type_identity_t<T> high = std::same_as<T, int64_t> ? T(kMostJsonId) : std::numeric_limits<T>::max()) {
     if (reads())
-      number = static_cast<T>(whole(key, static_cast<uint64_t>(low), static_cast<uint64_t>(high)));
+      number = static_cast<T>(whole(key, uint64_t(low), uint64_t(high)));
     else
       out_[key] = number;
   }
-  void field(Key key, llvm::json::Object& object);
-  void field(Key key, llvm::json::Value& value);
+  void field(Key key, json::Object& object);
+  void field(Key key, json::Value& value);
   void field(Key key, std::vector<std::string>& texts);
   void field(Key key, std::vector<std::vector<std::string>>& lists);
   void field(Key key, std::vector<unsigned>& numbers);
@@ -97,8 +96,8 @@ class JsonRecord {
   }
   template <typename T, size_t N>
   void word(Key key, T& value, const Word<T> (&table)[N]) {
-    llvm::StringRef texts[N];
-    std::ranges::transform(table, texts, [](const Word<T>& word) -> llvm::StringRef { return word.text; });
+    StringRef texts[N];
+    std::ranges::transform(table, texts, [](const Word<T>& word) -> StringRef { return word.text; });
     if (reads())
       value = table[wordIndex(key, texts)].value;
     else
@@ -164,7 +163,7 @@ class JsonRecord {
   void object(Key key, T& value, Describe describe) {
     if (!reads()) {
       out_[key] = written(value, describe);
-    } else if (const llvm::json::Value* found = in(key)) {
+    } else if (const json::Value* found = in(key)) {
       readOne(*found, JsonPath{at_, key, std::nullopt}, value, describe);
     } else {
       fail(key, "missing, expected an object");
@@ -174,12 +173,12 @@ class JsonRecord {
   template <typename T, typename Describe>
   void list(Key key, std::vector<T>& items, Describe describe) {
     if (reads())
-      return each(key, [&](const llvm::json::Value& item, const JsonPath& at) {
+      return each(key, [&](const json::Value& item, const JsonPath& at) {
         T value{};
         readOne(item, at, value, describe);
         items.push_back(std::move(value));
       });
-    llvm::json::Array array;
+    json::Array array;
     array.reserve(items.size());
     for (T& item : items) array.push_back(written(item, describe));
     out_[key] = std::move(array);
@@ -188,17 +187,17 @@ class JsonRecord {
   template <typename T, typename Each>
   void byName(Key key, std::map<std::string, T>& items, Each each) {
     if (!reads()) {
-      llvm::json::Object object;
+      json::Object object;
       for (auto& [name, item] : items) {
         JsonRecord one;
         each(one, "", item);
         object[jsonText(name).getAsString()->str()] = std::move(one.out_[""]);
       }
       out_[key] = std::move(object);
-    } else if (const llvm::json::Value* found = in(key)) {
+    } else if (const json::Value* found = in(key)) {
       const JsonPath here{at_, key, std::nullopt};
       JsonRecord members(*errors_, *found, here);
-      for (const llvm::StringRef name : members.names()) each(members, name, items[name.str()]);
+      for (const StringRef name : members.names()) each(members, name, items[name.str()]);
     } else {
       fail(key, "missing, expected an object");
     }
@@ -210,7 +209,7 @@ class JsonRecord {
 
   /// Notes an error at a field, at the whole, or at a place inside of what is read. Does nothing when writing, so a
   /// description can check its values in both directions.
-  void fail(llvm::StringRef key, const llvm::Twine& message) { failAt(JsonPath{at_, key, std::nullopt}, message); }
+  void fail(StringRef key, const llvm::Twine& message) { failAt(JsonPath{at_, key, std::nullopt}, message); }
   void fail(const llvm::Twine& message) {
     if (reads()) failAt(*at_, message);
   }
@@ -220,14 +219,14 @@ class JsonRecord {
 
   /// Reads a value that `each` gave, as an object.
   template <typename T, typename Describe>
-  void readOne(const llvm::json::Value& from, const JsonPath& at, T& value, Describe describe) {
+  void readOne(const json::Value& from, const JsonPath& at, T& value, Describe describe) {
     JsonRecord io(*errors_, from, at);
     describe(io, value);
     io.refuseOthers();
   }
 
   template <typename T, typename Describe>
-  static llvm::json::Object written(const T& value, Describe describe) {
+  static json::Object written(const T& value, Describe describe) {
     JsonRecord io;
     describe(io, const_cast<T&>(value));  // writing changes nothing
     return std::move(io.out_);
@@ -238,8 +237,8 @@ class JsonRecord {
 
   /// The result of `get` for a field; an empty one, with an error noted, if the field is missing or of another type.
   template <typename Get>
-  auto found(Key key, llvm::StringRef expected, Get get) {
-    const llvm::json::Value* value = in(key);
+  auto found(Key key, StringRef expected, Get get) {
+    const json::Value* value = in(key);
     if (!value) fail(key, "missing, expected " + expected);
     auto result = value ? get(*value) : decltype(get(*value)){};
     if (value && !result) fail(key, "expected " + expected + ", found " + kindName(*value));
@@ -274,11 +273,11 @@ class JsonRecord {
   template <Numbers numbers, typename T>
   void anyList(Key key, std::vector<T>& items) {
     if (reads())
-      return each(key, [&](const llvm::json::Value& item, const JsonPath& at) {
-        const llvm::json::Value alone = llvm::json::Object{{"", item}};
+      return each(key, [&](const json::Value& item, const JsonPath& at) {
+        const json::Value alone = json::Object{{"", item}};
         JsonRecord(*errors_, alone, at).any<numbers>("", items.emplace_back());
       });
-    llvm::json::Array array;
+    json::Array array;
     for (T& item : items) {
       JsonRecord one;
       one.any<numbers>("", item);
@@ -300,24 +299,24 @@ class JsonRecord {
     }
   }
   uint64_t whole(Key key, uint64_t low, uint64_t high);
-  std::vector<llvm::StringRef> names() const;
-  unsigned wordIndex(Key key, llvm::ArrayRef<llvm::StringRef> words);
+  std::vector<StringRef> names() const;
+  unsigned wordIndex(Key key, ArrayRef<StringRef> words);
 
   JsonErrors* errors_ = nullptr;
   const JsonPath* at_ = nullptr;
-  const llvm::json::Object* in_ = nullptr;
+  const json::Object* in_ = nullptr;
   // Fields that the description asked for.
-  llvm::SmallVector<llvm::StringRef, 24> asked_;
-  llvm::json::Object out_;
+  llvm::SmallVector<StringRef, 24> asked_;
+  json::Object out_;
 };
 
 template <typename T>
-llvm::json::Object written(const T& value) {
+json::Object written(const T& value) {
   return JsonRecord::written(value, kDescribed);
 }
 
 /// An object for programs, from names and values in turn, as JsonRecord::fields writes them.
-llvm::json::Object record(const auto&... fields) {
+json::Object record(const auto&... fields) {
   JsonRecord io;
   io.fields(fields...);
   return std::move(io.out());
@@ -325,7 +324,7 @@ llvm::json::Object record(const auto&... fields) {
 
 /// Reads a whole document. `what` stands before an error: "the plan".
 template <typename T, typename Describe = std::remove_cv_t<decltype(kDescribed)>>
-llvm::Expected<T> readRecord(const llvm::json::Value& value, llvm::StringRef what, Describe describe = {}) {
+Expected<T> readRecord(const json::Value& value, StringRef what, Describe describe = {}) {
   JsonErrors errors;
   const JsonPath root;
   JsonRecord io(errors, value, root);

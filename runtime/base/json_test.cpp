@@ -54,14 +54,14 @@ TEST_CASE("pretty JSON is the same value") {
 }
 
 TEST_CASE("nesting is limited before LLVM's parser sees it") {
-  CHECK(static_cast<bool>(parseJson(std::string(kMaxJsonDepth, '[') + std::string(kMaxJsonDepth, ']'))));
+  CHECK(bool(parseJson(std::string(kMaxJsonDepth, '[') + std::string(kMaxJsonDepth, ']'))));
   for (const std::string& text : {std::string(1000000, '['), std::string(kMaxJsonDepth + 1, '{')}) {
     auto value = parseJson(text);
-    REQUIRE_FALSE(static_cast<bool>(value));
+    REQUIRE_FALSE(bool(value));
     CHECK(llvm::toString(value.takeError()) == "nested deeper than 200 levels at byte 200");
   }
   // Brackets in a string do not nest.
-  CHECK(static_cast<bool>(parseJson("\"" + std::string(5000, '[') + "\\\"" + std::string(5000, '{') + "\"")));
+  CHECK(bool(parseJson("\"" + std::string(5000, '[') + "\\\"" + std::string(5000, '{') + "\"")));
 }
 
 TEST_CASE("escaped characters are read, those of two halves too") {
@@ -86,7 +86,7 @@ TEST_CASE("bad text is an error") {
   for (const char* text : {"", "{", "nul", "[1,]", "\"\xff\"", "{\"a\":}", "1 2"}) {
     CAPTURE(text);
     auto value = parseJson(text);
-    CHECK_FALSE(static_cast<bool>(value));
+    CHECK_FALSE(bool(value));
     llvm::consumeError(value.takeError());
   }
 }

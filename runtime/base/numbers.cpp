@@ -107,7 +107,7 @@ Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_
   // Least decimals by kind; three significant digits decide beyond that.
   const int least = share ? 1 : unit == "x" ? 2 : 0;
   const double shown = rounded(magnitude / style.divisor);
-  const int digits = shown == 0 ? 0 : 2 - static_cast<int>(std::floor(std::log10(shown) + 1e-12));
+  const int digits = shown == 0 ? 0 : 2 - int(std::floor(std::log10(shown) + 1e-12));
   // A share below 1 % keeps two decimals instead of three digits: 0.25 %.
   const int most = share ? 2 : Style::kMaxDecimals;
   style.decimals = std::clamp(std::min(digits, most), least, Style::kMaxDecimals);
@@ -144,7 +144,7 @@ void setApart(Style& style, std::initializer_list<double> values, const Bounds& 
 void showWidth(Style& style, const Interval& interval) {
   const double width = (interval.high - interval.low) / style.divisor;
   if (!std::isfinite(width) || width <= 0) return;
-  const int needed = -static_cast<int>(std::floor(std::log10(width)));
+  const int needed = -int(std::floor(std::log10(width)));
   style.decimals = std::clamp(needed, style.decimals, Style::kMaxDecimals);
 }
 
@@ -229,7 +229,7 @@ ColumnStyle columnStyle(std::span<const ColumnValue> values, std::string_view un
   }
   if (column.magnitude == 0 || decimals.empty()) return column;
   const size_t middle = (decimals.size() - 1) / 2;
-  std::ranges::nth_element(decimals, decimals.begin() + static_cast<ptrdiff_t>(middle));
+  std::ranges::nth_element(decimals, decimals.begin() + ptrdiff_t(middle));
   column.decimals = decimals[middle];
   return column;
 }
@@ -237,7 +237,7 @@ ColumnStyle columnStyle(std::span<const ColumnValue> values, std::string_view un
 std::string durationText(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "?";
   if (seconds < 0.95) return fmt::format("{:.0f} ms", 1000 * seconds);
-  const auto whole = static_cast<uint64_t>(std::llround(seconds));
+  const auto whole = uint64_t(std::llround(seconds));
   // From 9.95 s on two digits would round to 10, so whole seconds are written.
   if (seconds < 9.95) return fmt::format("{:.2g} s", seconds);
   if (whole < 60) return fmt::format("{} s", whole);
@@ -262,7 +262,7 @@ std::string formatConfidence(double confidence) {
   }
   if (percent < 99) return fmt::format("{:.4g} %", percent);
   // Keep two digits of the missing part, so that nothing less than certain is called 100 %.
-  const int decimals = 1 - static_cast<int>(std::floor(std::log10(100 - percent)));
+  const int decimals = 1 - int(std::floor(std::log10(100 - percent)));
   return fmt::format("{:.{}f} %", percent, std::clamp(decimals, 2, 14));
 }
 

@@ -20,28 +20,26 @@ namespace expc::base {
 unsigned allCores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof(cores), &cores) == 0 && CPU_COUNT(&cores) > 0)
-    return static_cast<unsigned>(CPU_COUNT(&cores));
+  if (sched_getaffinity(0, sizeof(cores), &cores) == 0 && CPU_COUNT(&cores) > 0) return unsigned(CPU_COUNT(&cores));
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-llvm::Error forEach(int64_t count, unsigned threads, const std::function<llvm::Error(int64_t)>& work,
-                    const Tick& tick) {
+Error forEach(int64_t count, unsigned threads, const std::function<Error(int64_t)>& work, const Tick& tick) {
   std::atomic<int64_t> next{0}, done{0};
   std::atomic<bool> stopped{false};
   std::mutex mutex;
   int64_t first = std::numeric_limits<int64_t>::max();  // index of the first item that failed so far
   std::string message;
   // Keeps the error of the smallest index. Takers of later items see `stopped` and end.
-  const auto take = [&](int64_t item, llvm::Error error) {
+  const auto take = [&](int64_t item, Error error) {
     if (!error) return;
     const std::lock_guard lock(mutex);
-    std::string text = llvm::toString(std::move(error));
+    std::string text = toString(std::move(error));
     if (item < first) first = item, message = std::move(text);
     stopped = true;
   };
   // An exception that leaves a thread would end the program.
-  const auto one = [&](int64_t item) -> llvm::Error {
+  const auto one = [&](int64_t item) -> Error {
     try {
       return work(item);
     } catch (const std::exception& exception) {
@@ -69,7 +67,7 @@ llvm::Error forEach(int64_t count, unsigned threads, const std::function<llvm::E
     }
     run(tick);
   }
-  return stopped ? llvm::createStringError(message) : llvm::Error::success();
+  return stopped ? llvm::createStringError(message) : Error::success();
 }
 
 }  // namespace expc::base

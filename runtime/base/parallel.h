@@ -2,15 +2,15 @@
 
 // Spreads the same work over many items on several threads.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <functional>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::base {
 
 /// Called by the calling thread between items, with the number of finished ones. Its error ends the work.
-using Tick = std::function<llvm::Error(int64_t done, int64_t total)>;
+using Tick = std::function<Error(int64_t done, int64_t total)>;
 
 /// The number of cores that this process may use (its affinity).
 unsigned allCores();
@@ -18,7 +18,6 @@ unsigned allCores();
 /// Calls `work` once for each number from 0 to count - 1, from several threads including the calling one. Returns
 /// the error of the first item that fails, in the order of items; later items may be left out. So the error does
 /// not depend on the schedule.
-llvm::Error forEach(int64_t count, unsigned threads, const std::function<llvm::Error(int64_t)>& work,
-                    const Tick& tick = nullptr);
+Error forEach(int64_t count, unsigned threads, const std::function<Error(int64_t)>& work, const Tick& tick = nullptr);
 
 }  // namespace expc::base

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::base {
 
@@ -20,8 +20,8 @@ static std::string textIn(int file) {
   std::string text;
   char piece[8192];
   ssize_t size = 0;
-  while ((size = pread(file, piece, sizeof piece, static_cast<off_t>(text.size()))) > 0) text.append(piece, size);
-  return llvm::StringRef(text).rtrim().str();
+  while ((size = pread(file, piece, sizeof piece, off_t(text.size()))) > 0) text.append(piece, size);
+  return StringRef(text).rtrim().str();
 }
 
 std::optional<std::string> readText(const std::string& path) {
@@ -55,8 +55,8 @@ Process processOf(int64_t pid, const std::string& proc) {
   rest >> process.started;
   skip(16);
   rest >> process.core;
-  const auto ticks = static_cast<double>(user + system + waited_user + waited_system);
-  process.cpu_seconds = ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+  const auto ticks = double(user + system + waited_user + waited_system);
+  process.cpu_seconds = ticks / double(sysconf(_SC_CLK_TCK));
   return process;
 }
 

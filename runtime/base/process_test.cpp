@@ -64,7 +64,7 @@ TEST_CASE("a family is whole where the kernel does not tell children, but its pr
     std::ofstream(process(pid, parent)) << children;
   const Family told = familyOf(20, proc);
   CHECK(told.pids == hidden.pids);
-  CHECK(told.cpu_seconds == 300.0 / static_cast<double>(sysconf(_SC_CLK_TCK)));
+  CHECK(told.cpu_seconds == 300.0 / double(sysconf(_SC_CLK_TCK)));
 }
 
 }  // namespace expc::base

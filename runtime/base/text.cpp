@@ -2,12 +2,12 @@
 
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Unicode.h>
 
 #include <algorithm>
 
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::base {
 
@@ -17,8 +17,8 @@ unsigned displayWidth(std::string_view text) {
   if (const size_t code = text.find("\x1b["); code != std::string_view::npos)
     if (const size_t end = text.find('m', code); end != std::string_view::npos)
       return displayWidth(text.substr(0, code)) + displayWidth(text.substr(end + 1));
-  const int width = llvm::sys::unicode::columnWidthUTF8(llvm::StringRef(text));
-  return width < 0 ? static_cast<unsigned>(text.size()) : static_cast<unsigned>(width);
+  const int width = llvm::sys::unicode::columnWidthUTF8(StringRef(text));
+  return width < 0 ? unsigned(text.size()) : unsigned(width);
 }
 
 std::string wrapped(std::string_view text, unsigned width, unsigned indent) {
@@ -66,7 +66,7 @@ std::string counted(uint64_t count, std::string_view noun) {
 }
 
 std::string shellWord(std::string_view word) {
-  const auto plain = [](char c) { return llvm::isAlnum(c) || llvm::StringRef("._-/=:,+@%").contains(c); };
+  const auto plain = [](char c) { return llvm::isAlnum(c) || StringRef("._-/=:,+@%").contains(c); };
   if (!word.empty() && std::ranges::all_of(word, plain)) return std::string(word);
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -3,11 +3,11 @@
 // Words for enumerators: a table says once which word stands for which value, for schemas, journals and the language.
 // So an enumeration can be reordered or extended, and no file is read in another way.
 
-#include <llvm/ADT/StringRef.h>
-
 #include <cassert>
 #include <cstddef>
 #include <optional>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::base {
 
@@ -28,7 +28,7 @@ constexpr llvm::StringLiteral wordOf(const Word<T> (&table)[N], const T& value) 
 
 /// The value that a word stands for; nothing where it stands for none.
 template <typename T, size_t N>
-constexpr std::optional<T> valueOf(const Word<T> (&table)[N], llvm::StringRef text) {
+constexpr std::optional<T> valueOf(const Word<T> (&table)[N], StringRef text) {
   for (const Word<T>& word : table)
     if (word.text == text) return word.value;
   return std::nullopt;

@@ -24,14 +24,14 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 #include "runtime/bundle/archive.h"
 
 namespace expc::bundle {
 namespace {
 
-using llvm::StringRef;
-using llvm::json::Value;
+using json::Value;
 
 constexpr const char *kHost = "a host", *kUser = "a user", *kFolder = "a folder", *kBoot = "a boot", *kCard = "a card",
                      *kAddress = "an address";
@@ -142,7 +142,7 @@ size_t listSize(std::string_view text) {
 Value parsed(const std::string& text) {
   auto value = base::parseJson(text);
   if (value) return std::move(*value);
-  llvm::consumeError(value.takeError());
+  consumeError(value.takeError());
   return nullptr;
 }
 
@@ -370,7 +370,7 @@ void Anonymous::apply(store::Trial& trial) const {
   for (plan::Note& note : trial.notes) note.said = hidden(note.said);
 }
 
-std::string Anonymous::nameIn(StringRef text, llvm::function_ref<bool(StringRef)> sought) const {
+std::string Anonymous::nameIn(StringRef text, function_ref<bool(StringRef)> sought) const {
   const Decoded decoded(text);
   const std::string small = folded(decoded.text);
   for (size_t at = 0; at < small.size(); ++at)
@@ -382,18 +382,16 @@ std::string Anonymous::nameIn(StringRef text, llvm::function_ref<bool(StringRef)
 
 /// The files' own words are collected first, from all of them: a host called "trial" cannot be searched for in
 /// journals.
-llvm::Error Anonymous::search(const std::string& folder, std::set<std::string>& unsought) const {
-  auto files = filesBelow(folder);
-  if (!files) return files.takeError();
+Error Anonymous::search(const std::string& folder, std::set<std::string>& unsought) const {
+  auto files = TRY(filesBelow(folder));
   std::vector<std::pair<std::string, std::unique_ptr<llvm::MemoryBuffer>>> texts;
   Words own = own_;
-  for (const std::string& name : *files) {
-    auto text = files::read(folder + "/" + name);
-    if (!text) return text.takeError();
+  for (const std::string& name : files) {
+    auto text = TRY(files::read(folder + "/" + name));
     if (StringRef(name).ends_with(".jsonl"))
-      for (const StringRef line : llvm::split((*text)->getBuffer(), '\n')) own.addKeys(parsed(line.str()));
-    if (StringRef(name).ends_with(".json")) own.addKeys(parsed((*text)->getBuffer().str()));
-    texts.emplace_back(name, std::move(*text));
+      for (const StringRef line : llvm::split(text->getBuffer(), '\n')) own.addKeys(parsed(line.str()));
+    if (StringRef(name).ends_with(".json")) own.addKeys(parsed(text->getBuffer().str()));
+    texts.emplace_back(name, std::move(text));
   }
   std::set<std::string> stand_ins;
   for (const Name& name : llvm::make_second_range(names_)) stand_ins.insert(folded(name.stand_in));
@@ -414,7 +412,7 @@ llvm::Error Anonymous::search(const std::string& folder, std::set<std::string>& 
     }
     if (!why.empty()) left.push_back(fmt::format("{} line {} has {}", file, line, why));
   }
-  if (left.empty()) return llvm::Error::success();
+  if (left.empty()) return Error::success();
   return llvm::createStringError(
       fmt::format("no bundle was written, because it would show who measured or where: {}. expc does not change "
                   "studies, options or data files: reword them, or bundle without --anonymous",

@@ -4,9 +4,6 @@
 // same names, word by word; and at the end everything that was written is searched for names that are left. That
 // last search is the promise: a bundle that still holds a name is not written.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <functional>
@@ -16,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/llvm.h"
 #include "runtime/store/records.h"
 
 namespace expc::bundle {
@@ -24,11 +22,11 @@ namespace expc::bundle {
 class Words {
  public:
   /// Adds the words of a text.
-  void add(llvm::StringRef text);
+  void add(StringRef text);
   /// Adds the keys of a JSON value, and the words of members whose values come from a fixed list.
-  void addKeys(const llvm::json::Value& value);
+  void addKeys(const json::Value& value);
   /// Whether a name is one of these words, so that finding it tells nothing.
-  bool hold(llvm::StringRef name) const { return words_.count(name.lower()) != 0; }
+  bool hold(StringRef name) const { return words_.count(name.lower()) != 0; }
 
  private:
   std::set<std::string> words_;
@@ -49,7 +47,7 @@ class Anonymous {
 
   /// Searches every file below `folder`, and the files' names. The error lists the files that still hold a name. A
   /// name that is also a word of the files' own formats cannot be searched for: it is added to `unsought`.
-  llvm::Error search(const std::string& folder, std::set<std::string>& unsought) const;
+  Error search(const std::string& folder, std::set<std::string>& unsought) const;
 
  private:
   /// The stand-in of a name, and its kind for messages.
@@ -58,14 +56,14 @@ class Anonymous {
     const char* what;  // "a host"
   };
 
-  void add(llvm::StringRef text, std::string stand_in, const char* what);
-  void addHost(llvm::StringRef name);
-  void addBoot(llvm::StringRef id);
+  void add(StringRef text, std::string stand_in, const char* what);
+  void addHost(StringRef name);
+  void addBoot(StringRef id);
   void addOwn();
   /// Adds home folders that a path or a text names, and their users.
-  void addHomes(llvm::StringRef text);
-  void addAddresses(llvm::StringRef text);
-  void collect(const llvm::json::Value& value, llvm::StringRef key);
+  void addHomes(StringRef text);
+  void addAddresses(StringRef text);
+  void collect(const json::Value& value, StringRef key);
   /// A name in a text. `name` is null where there is none.
   struct Found {
     const std::pair<const std::string, Name>* name = nullptr;
@@ -74,13 +72,13 @@ class Anonymous {
   /// The longest name that is a word, or begins a path, at position `at` of a folded text.
   Found nameAt(std::string_view text, size_t at) const;
   /// "'node7', a host": the first name in the text that `sought` accepts; "" if there is none.
-  std::string nameIn(llvm::StringRef text, llvm::function_ref<bool(llvm::StringRef)> sought) const;
+  std::string nameIn(StringRef text, function_ref<bool(StringRef)> sought) const;
   /// The text with every name replaced by its stand-in.
-  std::string hidden(llvm::StringRef text) const;
+  std::string hidden(StringRef text) const;
   /// The stand-in of a whole text; `otherwise` if it is not a known name.
-  std::string standIn(llvm::StringRef text, const char* otherwise) const;
+  std::string standIn(StringRef text, const char* otherwise) const;
   /// Hides a JSON value in place; `key` is the member that holds it.
-  void hide(llvm::json::Value& value, llvm::StringRef key) const;
+  void hide(json::Value& value, StringRef key) const;
   std::string hiddenJson(const std::string& text) const;
 
   std::map<std::string, Name, std::greater<>> names_;  // folded; descending: a longer name before its beginnings

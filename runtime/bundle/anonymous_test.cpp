@@ -126,9 +126,9 @@ TEST_CASE("whatever was written is searched, and one name that is left is an err
   const test::TestFolder folder;
   const Anonymous hidden(measured("node7"), "/work/study", "/work/study/results", words("trial cpu n2"));
   const auto left = [&](const std::string& file, const std::string& text) {
-    CHECK(llvm::toString(files::write(folder / file, text)).empty());
+    CHECK(toString(files::write(folder / file, text)).empty());
     std::set<std::string> unsought;
-    std::string why = llvm::toString(hidden.search(folder.path, unsought));
+    std::string why = toString(hidden.search(folder.path, unsought));
     CHECK(unsought.count("n2") == 1);
     std::filesystem::remove(folder / file);
     return why;
@@ -142,10 +142,9 @@ TEST_CASE("whatever was written is searched, and one name that is left is an err
   CHECK(left("x.txt", "node[6-8] is a word of records").empty());
   CHECK(left("x.txt", "?dir=%2fcluster%2Fhome%2falovelace").find("a folder") != std::string::npos);
   const Anonymous lion(measured("lion7"), "/work/study", "/work/study/results", words("trial"));
-  CHECK(llvm::toString(files::write(folder / "x.txt", "srun: error: lion[6-8]: x")).empty());
+  CHECK(toString(files::write(folder / "x.txt", "srun: error: lion[6-8]: x")).empty());
   std::set<std::string> none;
-  CHECK(llvm::toString(lion.search(folder.path, none)).find("x.txt line 1 has 'lion[6-8]', a host") !=
-        std::string::npos);
+  CHECK(toString(lion.search(folder.path, none)).find("x.txt line 1 has 'lion[6-8]', a host") != std::string::npos);
   CHECK(left("x.txt", "in /work/study/results/journal").find("a folder") != std::string::npos);
 }
 

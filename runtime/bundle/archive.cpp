@@ -26,6 +26,7 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::bundle {
 namespace {
@@ -51,28 +52,26 @@ auto utf8Names() {
   });
 }
 
-llvm::Error errorOf(const std::string& path, archive* of) {
+Error errorOf(const std::string& path, archive* of) {
   const char* why = archive_error_string(of);
-  return base::failure("{}: {}", path, why ? why : "cannot be read as an archive");
+  return failure("{}: {}", path, why ? why : "cannot be read as an archive");
 }
 
 /// Adds one file. Only its name, content and permission to run are kept.
-llvm::Error add(archive* out, const std::string& path, const std::string& folder, const std::string& name) {
-  auto content = files::read(folder + "/" + name);
-  if (!content) return content.takeError();
+Error add(archive* out, const std::string& path, const std::string& folder, const std::string& name) {
+  auto content = TRY(files::read(folder + "/" + name));
   const Entry entry(archive_entry_new(), archive_entry_free);
   archive_entry_set_pathname(entry.get(), name.c_str());
-  if (!llvm::json::isUTF8(name))
-    return base::failure("the name '{}' is not UTF-8, so an archive cannot hold the file: rename it",
-                         llvm::json::fixUTF8(name));
-  archive_entry_set_size(entry.get(), int64_t((*content)->getBufferSize()));
+  if (!json::isUTF8(name))
+    return failure("the name '{}' is not UTF-8, so an archive cannot hold the file: rename it", json::fixUTF8(name));
+  archive_entry_set_size(entry.get(), int64_t(content->getBufferSize()));
   archive_entry_set_filetype(entry.get(), AE_IFREG);
   archive_entry_set_perm(entry.get(), access((folder + "/" + name).c_str(), X_OK) == 0 ? 0755 : 0644);
   archive_entry_set_mtime(entry.get(), 0, 0);
   if (archive_write_header(out, entry.get()) != ARCHIVE_OK) return errorOf(path, out);
-  const auto written = archive_write_data(out, (*content)->getBufferStart(), (*content)->getBufferSize());
-  if (written != la_ssize_t((*content)->getBufferSize())) return errorOf(path, out);
-  return llvm::Error::success();
+  const auto written = archive_write_data(out, content->getBufferStart(), content->getBufferSize());
+  if (written != la_ssize_t(content->getBufferSize())) return errorOf(path, out);
+  return Error::success();
 }
 
 /// Whether a name from an archive stays below the folder that it is unpacked into.
@@ -85,8 +84,7 @@ bool staysInside(const fs::path& name) {
 
 /// Writes one file of an archive, piece by piece. `left` is the number of bytes that may still be written; it
 /// counts down over all files.
-llvm::Error takeOut(archive* in, archive_entry* entry, const std::string& path, const fs::path& target,
-                    uint64_t& left) {
+Error takeOut(archive* in, archive_entry* entry, const std::string& path, const fs::path& target, uint64_t& left) {
   std::error_code failed;
   fs::create_directories(target.parent_path(), failed);
   const base::Descriptor out(files::openLog(target.string()));
@@ -100,33 +98,32 @@ llvm::Error takeOut(archive* in, archive_entry* entry, const std::string& path, 
   la_int64_t offset = 0, at = 0;
   int code = ARCHIVE_OK;
   while ((code = archive_read_data_block(in, &piece, &size, &offset)) == ARCHIVE_OK) {
-    if (offset != at) return base::failure("{}: contains a sparse file", path);
-    if (size > left) return base::failure("{}: contains more than expc unpacks from a bundle", path);
+    if (offset != at) return failure("{}: contains a sparse file", path);
+    if (size > left) return failure("{}: contains more than expc unpacks from a bundle", path);
     left -= size;
     at += la_int64_t(size);
     if (const int error = files::writeAll(out, {static_cast<const char*>(piece), size}))
       return files::systemError(target.string(), error);
   }
-  return code == ARCHIVE_EOF ? llvm::Error::success() : errorOf(path, in);
+  return code == ARCHIVE_EOF ? Error::success() : errorOf(path, in);
 }
 
 }  // namespace
 
-llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder) {
+Expected<std::set<std::string>> filesBelow(const std::string& folder) {
   std::set<std::string> names;
   std::error_code failed;
   for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
     // A link in the folder could point anywhere, so it is not followed.
     if (at->is_regular_file(failed) && !at->is_symlink()) names.insert(at->path().lexically_relative(folder).string());
-  if (failed) return base::failure("{}: {}", folder, failed.message());
+  if (failed) return failure("{}: {}", folder, failed.message());
   return names;
 }
 
-llvm::Error pack(const std::string& folder, const std::string& path) {
-  auto names = filesBelow(folder);
-  if (!names) return names.takeError();
-  if (files::isThere(path)) return base::failure("{} exists; name a new file", path);
-  return files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
+Error pack(const std::string& folder, const std::string& path) {
+  auto names = TRY(filesBelow(folder));
+  if (files::isThere(path)) return failure("{} exists; name a new file", path);
+  return files::writeBy(path, [&](const std::string& temporary) -> Error {
     const auto names_as_they_are = utf8Names();
     const Archive out(archive_write_new(), archive_write_free);
     if (archive_write_set_format_pax_restricted(out.get()) != ARCHIVE_OK ||
@@ -134,17 +131,16 @@ llvm::Error pack(const std::string& folder, const std::string& path) {
       return errorOf(path, out.get());
     if (archive_write_open_filename(out.get(), temporary.c_str()) != ARCHIVE_OK)
       return files::systemError(path, archive_errno(out.get()));
-    for (const std::string& name : *names)
-      if (auto error = add(out.get(), path, folder, name)) return error;
-    return archive_write_close(out.get()) == ARCHIVE_OK ? llvm::Error::success() : errorOf(path, out.get());
+    for (const std::string& name : names) TRY(add(out.get(), path, folder, name));
+    return archive_write_close(out.get()) == ARCHIVE_OK ? Error::success() : errorOf(path, out.get());
   });
 }
 
-llvm::Error unpack(const std::string& path, const std::string& folder) {
+Error unpack(const std::string& path, const std::string& folder) {
   const auto names_as_they_are = utf8Names();
   std::error_code failed;
   const uint64_t size = fs::is_regular_file(path, failed) ? fs::file_size(path, failed) : 0;
-  if (size == 0) return base::failure("{}: is empty or not a file", path);
+  if (size == 0) return failure("{}: is empty or not a file", path);
   const Archive in(archive_read_new(), archive_read_free);
   if (archive_read_support_format_tar(in.get()) != ARCHIVE_OK ||
       archive_read_support_filter_zstd(in.get()) != ARCHIVE_OK ||
@@ -160,21 +156,20 @@ llvm::Error unpack(const std::string& path, const std::string& folder) {
     const std::string name = named ? named : "";
     const bool plain = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry);
     if (!plain || !staysInside(name) || !seen.insert(name).second)
-      return base::failure("{}: contains '{}', which is not a plain file of a bundle", path, name.substr(0, 200));
+      return failure("{}: contains '{}', which is not a plain file of a bundle", path, name.substr(0, 200));
     for (fs::path above = fs::path(name).parent_path(); !above.empty() && seen.insert(above / "").second;)
       above = above.parent_path();
     if (seen.size() > kMostEntries + size / kLeastOfEntry)
-      return base::failure("{}: contains more files and folders than a bundle of its size can have", path);
-    if (auto error = takeOut(in.get(), entry, path, fs::path(folder) / name, left)) return error;
+      return failure("{}: contains more files and folders than a bundle of its size can have", path);
+    TRY(takeOut(in.get(), entry, path, fs::path(folder) / name, left));
   }
-  return code == ARCHIVE_EOF ? llvm::Error::success() : errorOf(path, in.get());
+  return code == ARCHIVE_EOF ? Error::success() : errorOf(path, in.get());
 }
 
-llvm::Expected<std::string> digestOf(const std::string& path) {
-  auto content = files::read(path);
-  if (!content) return content.takeError();
+Expected<std::string> digestOf(const std::string& path) {
+  auto content = TRY(files::read(path));
   llvm::BLAKE3 hasher;
-  hasher.update((*content)->getBuffer());
+  hasher.update(content->getBuffer());
   return llvm::toHex(hasher.final<32>(), /*LowerCase=*/true);
 }
 

@@ -3,11 +3,11 @@
 // Packs and unpacks archives of files: tar, compressed with zstd. Unpacking a stranger's archive writes nothing
 // outside of the folder that it is unpacked into.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <set>
 #include <string>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::bundle {
 
@@ -15,18 +15,18 @@ namespace expc::bundle {
 inline constexpr uint64_t kMostOfInput = 4 << 20, kMostOfInputs = 16 << 20;
 
 /// The regular files below `folder`, by their paths in it ("results/journal/000001.jsonl"). Links are left out.
-llvm::Expected<std::set<std::string>> filesBelow(const std::string& folder);
+Expected<std::set<std::string>> filesBelow(const std::string& folder);
 
 /// Packs all files below `folder` into `path`, which must not exist. Files are in the order of their names and have
 /// no owners and times, so that the same files make the same archive. An error leaves no file.
-llvm::Error pack(const std::string& folder, const std::string& path);
+Error pack(const std::string& folder, const std::string& path);
 
 /// Unpacks a stranger's archive into `folder`, which is made. Refuses links and other special files, names that are
 /// absolute, hold ".." or have more than 4,096 bytes, a name twice, and more bytes, files or folders than an
 /// archive of its size can have. Files that were written before an error stay.
-llvm::Error unpack(const std::string& path, const std::string& folder);
+Error unpack(const std::string& path, const std::string& folder);
 
 /// The BLAKE3 digest of a file, as 64 hex digits.
-llvm::Expected<std::string> digestOf(const std::string& path);
+Expected<std::string> digestOf(const std::string& path);
 
 }  // namespace expc::bundle

@@ -2,10 +2,9 @@
 
 // Writes the store of a bundle: exactly the records that one plan's report rests on, under new numbers.
 
-#include <llvm/Support/Error.h>
-
 #include <string>
 
+#include "runtime/base/llvm.h"
 #include "runtime/bundle/anonymous.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/store.h"
@@ -15,7 +14,7 @@ namespace expc::bundle {
 /// Writes the sessions, run, blocks and trials that count for `plan` into a new results folder, under new numbers.
 /// `hidden` replaces names; null: names stay. Errors: nothing of the plan was measured, or the folder cannot be
 /// written.
-llvm::Error writeExcerpt(const store::Store& from, const plan::Plan& plan, const store::Run& run,
-                         const store::Results& results, const std::string& folder, const Anonymous* hidden);
+Error writeExcerpt(const store::Store& from, const plan::Plan& plan, const store::Run& run,
+                   const store::Results& results, const std::string& folder, const Anonymous* hidden);
 
 }  // namespace expc::bundle

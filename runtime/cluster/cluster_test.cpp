@@ -9,12 +9,12 @@ namespace {
 
 std::string errorOf(const char* text) {
   auto site = parseSite(text, "site");
-  return site ? "" : llvm::toString(site.takeError());
+  return site ? "" : toString(site.takeError());
 }
 
 TEST_CASE("a site file is read line by line, and what is wrong is named with its line") {
   auto site = parseSite("# ours\npartition = gpu\ntime=2:00:00\n\nmodule = cuda/13\nsetup = export A=1 # b\n", "site");
-  REQUIRE(static_cast<bool>(site));
+  REQUIRE(bool(site));
   CHECK(site->asked[0] == std::pair<std::string, std::string>("--partition", "gpu"));
   CHECK(site->modules == std::vector<std::string>{"cuda/13"});
   CHECK(site->setup == std::vector<std::string>{"export A=1 # b"});
@@ -38,7 +38,7 @@ TEST_CASE("a secret is a name, and a value in its place is not repeated by the e
 
 TEST_CASE("the script names variables and no values, and is not led astray by names of folders") {
   auto site = parseSite("account = x\nsecret = TOKEN\nsetup = source env.sh\n", "site");
-  REQUIRE(static_cast<bool>(site));
+  REQUIRE(bool(site));
   const std::string script =
       renderScript(*site, {"a", {"/bin/expc", "run", "it's.exp"}, "/tmp/my study", "/tmp/r/jobs"});
   CHECK(script.find("#SBATCH --account=x\n") != std::string::npos);
@@ -50,7 +50,7 @@ TEST_CASE("the script names variables and no values, and is not led astray by na
 
 TEST_CASE("a scratch folder is the job's own, by the variables that it has") {
   auto site = parseSite("scratch = /local/$USER\n", "site");
-  REQUIRE(static_cast<bool>(site));
+  REQUIRE(bool(site));
   const std::string script = renderScript(*site, {"a", {"/bin/expc", "run", "a.exp"}, "/tmp", "/tmp/jobs"});
   CHECK(script.find("/bin/expc run a.exp --scratch \"/local/$USER\" &\n") != std::string::npos);
   CHECK(errorOf("scratch = local").find("takes a folder") != std::string::npos);
@@ -72,11 +72,11 @@ TEST_CASE("a job's file is read back, and another one is refused") {
   JobRecord job;
   job.cluster = "slurm", job.id = "12", job.name = "slurm-12", job.study = "a.exp";
   auto again = parseJob(writtenJob(job));
-  REQUIRE(static_cast<bool>(again));
+  REQUIRE(bool(again));
   CHECK(writtenJob(*again) == writtenJob(job));
   job.id = "-1", job.name = "slurm--1";
-  CHECK(!llvm::toString(parseJob(writtenJob(job)).takeError()).empty());
-  CHECK(!llvm::toString(parseJob("{}").takeError()).empty());
+  CHECK(!toString(parseJob(writtenJob(job)).takeError()).empty());
+  CHECK(!toString(parseJob("{}").takeError()).empty());
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 #include "runtime/cluster/slurm.h"
 
@@ -42,7 +43,7 @@ using base::hostName;
 /// The start of a process in the kernel's ticks since boot; "" if there is none or it is a zombie.
 std::string beginOf(const std::string& process) {
   int64_t pid = 0;
-  if (llvm::StringRef(process).getAsInteger(10, pid)) return "";
+  if (StringRef(process).getAsInteger(10, pid)) return "";
   const base::Process found = base::processOf(pid);
   return found.runs() ? std::to_string(found.started) : "";
 }
@@ -52,7 +53,7 @@ std::optional<int> codeOf(const std::string& folder, const std::string& name) {
   int code = 0;
   constexpr uint64_t kLongest = 16;
   const std::string text = files::tail(folder + "/" + name + ".code", kLongest);
-  return llvm::StringRef(text).trim().getAsInteger(10, code) ? std::nullopt : std::optional(code);
+  return StringRef(text).trim().getAsInteger(10, code) ? std::nullopt : std::optional(code);
 }
 
 /// Whether the process that a job's file names really is this job. Anybody may have written the file, but only a job of
@@ -92,28 +93,27 @@ JobView fromSlurm(const std::string& word, const std::string& reason) {
     if (word == running) return {JobState::Running, std::nullopt, ""};
   for (const char* over :
        {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY", "REVOKED"})
-    if (llvm::StringRef(word).starts_with(over)) return {JobState::Ended, std::nullopt, word};
+    if (StringRef(word).starts_with(over)) return {JobState::Ended, std::nullopt, word};
   return {JobState::Pending, std::nullopt, reason.empty() || reason == "None" ? word : reason};
 }
 
 /// The answers of squeue about all jobs of this user, and of sacct about jobs that squeue has forgotten: lines for
 /// parseStates(). `ids` are separated by commas. Kept in a file for kFloorSeconds.
-llvm::Expected<std::string> askSlurm(const std::string& folder, const std::string& ids) {
+Expected<std::string> askSlurm(const std::string& folder, const std::string& ids) {
   const std::string kept = folder + "/slurm.states";
   std::error_code error;
   const auto written = fs::last_write_time(kept, error);
   // An empty file is no answer: a question may have been cut off.
   if (!error && fs::file_time_type::clock::now() - written < std::chrono::seconds(kFloorSeconds))
     if (std::string text = files::tail(kept, files::kMostByHand); !text.empty()) return text;
-  auto queue = output({"squeue", "-h", "-t", "all", "-u", std::to_string(getuid()), "-o", "%i|%T|%r"});
-  if (!queue) return queue.takeError();
+  auto queue = TRY(output({"squeue", "-h", "-t", "all", "-u", std::to_string(getuid()), "-o", "%i|%T|%r"}));
   std::string text;
   // Without accounting (sacct fails) jobs that squeue has forgotten stay unknown.
   if (auto past = output({"sacct", "-n", "-P", "-X", "-j", ids, "-o", "JobID,State"}))
     text = std::move(*past);
   else
-    llvm::consumeError(past.takeError());
-  text += *queue;  // later lines win, and squeue is newer
+    consumeError(past.takeError());
+  text += queue;  // later lines win, and squeue is newer
   if (auto failed = files::write(kept, text, files::Links::Refused)) return failed;
   return text;
 }
@@ -128,13 +128,12 @@ std::string writtenJob(const JobRecord& job) {
   return base::prettyJson(base::JsonRecord::written(job, describe)) + "\n";
 }
 
-llvm::Expected<JobRecord> parseJob(const std::string& text) {
-  auto json = base::parseJson(text);
-  if (!json) return json.takeError();
-  return base::readRecord<JobRecord>(*json, "the job", describe);
+Expected<JobRecord> parseJob(const std::string& text) {
+  auto json = TRY(base::parseJson(text));
+  return base::readRecord<JobRecord>(json, "the job", describe);
 }
 
-llvm::Error writeJob(const std::string& folder, const JobRecord& job) {
+Error writeJob(const std::string& folder, const JobRecord& job) {
   std::error_code error;
   fs::create_directories(folder, error);
   // Numbers are used again, so an old exit code would end the new job at once; the kept answers do not know it.
@@ -153,13 +152,13 @@ std::vector<JobRecord> readJobs(const std::string& folder, std::vector<std::stri
     if (entry->path().extension() != ".json") continue;
     auto text = files::read(entry->path().string(), kMostOfJob, files::Links::Refused);
     if (!text) {
-      llvm::Error failed = text.takeError();
+      Error failed = text.takeError();
       if (llvm::errorToErrorCode(std::move(failed)) == std::errc::no_such_file_or_directory) continue;  // removed since
       skip(entry->path(), "is not the record of a job");
     } else if (auto job = parseJob((*text)->getBuffer().str())) {
       jobs.push_back(std::move(*job));
     } else {
-      skip(entry->path(), llvm::toString(job.takeError()));
+      skip(entry->path(), toString(job.takeError()));
     }
   }
   // The name decides between jobs of one second, so that the order is always the same.
@@ -181,10 +180,10 @@ JobRecord ownProcess(std::string study) {
 }
 
 void writeCode(const std::string& folder, const std::string& name, int code) {
-  llvm::consumeError(files::write(folder + "/" + name + ".code", std::to_string(code) + "\n", files::Links::Refused));
+  consumeError(files::write(folder + "/" + name + ".code", std::to_string(code) + "\n", files::Links::Refused));
 }
 
-llvm::Expected<std::map<std::string, JobView>> look(const std::string& folder, const std::vector<JobRecord>& jobs) {
+Expected<std::map<std::string, JobView>> look(const std::string& folder, const std::vector<JobRecord>& jobs) {
   std::map<std::string, JobView> views;
   std::string open;
   for (const JobRecord& job : jobs) {
@@ -200,9 +199,8 @@ llvm::Expected<std::map<std::string, JobView>> look(const std::string& folder, c
     }
   }
   if (open.empty()) return views;
-  auto text = askSlurm(folder, open);
-  if (!text) return text.takeError();
-  const auto states = parseStates(*text);
+  auto text = TRY(askSlurm(folder, open));
+  const auto states = parseStates(text);
   for (const JobRecord& job : jobs) {
     if (views.count(job.name)) continue;
     const auto* found = base::entryOf(states, job.id);
@@ -212,20 +210,20 @@ llvm::Expected<std::map<std::string, JobView>> look(const std::string& folder, c
   return views;
 }
 
-llvm::Error cancel(const std::string& folder, const JobRecord& job) {
+Error cancel(const std::string& folder, const JobRecord& job) {
   if (!job.cluster.empty()) {
     // The kept answers are removed, so that the next look sees the end.
     auto printed = output({"scancel", job.id});
     std::error_code error;
     fs::remove(folder + "/slurm.states", error);
-    return printed ? llvm::Error::success() : printed.takeError();
+    return printed ? Error::success() : printed.takeError();
   }
   // A number names a process on its own machine only.
-  if (job.host != hostName()) return base::failure("{} runs on {}: run expc cancel there", job.name, job.host);
-  if (!isAtWork(folder, job)) return llvm::Error::success();  // it has ended
+  if (job.host != hostName()) return failure("{} runs on {}: run expc cancel there", job.name, job.host);
+  if (!isAtWork(folder, job)) return Error::success();  // it has ended
   if (kill(std::stoi(job.id), SIGTERM) != 0 && errno != ESRCH)
-    return base::failure("cannot stop {}: {}", job.name, std::strerror(errno));
-  return llvm::Error::success();
+    return failure("cannot stop {}: {}", job.name, std::strerror(errno));
+  return Error::success();
 }
 
 }  // namespace expc::cluster

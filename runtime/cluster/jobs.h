@@ -4,12 +4,12 @@
 // folder `jobs` of its results, beside its log and, once it has ended, a file with its exit code. Anybody may have
 // written these files, so a file alone is never trusted to name a process.
 
-#include <llvm/Support/Error.h>
-
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::cluster {
 
@@ -38,12 +38,12 @@ struct JobView {
 std::string jobsFolder(const std::string& results);
 
 /// Writes the job's file, and removes the exit code of an earlier job with this name.
-llvm::Error writeJob(const std::string& folder, const JobRecord& job);
+Error writeJob(const std::string& folder, const JobRecord& job);
 /// The jobs of a folder, oldest first. A file that is no job's is left out and named in `messages`, so that it does not
 /// hide the others.
 std::vector<JobRecord> readJobs(const std::string& folder, std::vector<std::string>& messages);
 /// Reads the text of a job's file. Error: it is damaged, of another version, or its name and number disagree.
-llvm::Expected<JobRecord> parseJob(const std::string& text);
+Expected<JobRecord> parseJob(const std::string& text);
 std::string writtenJob(const JobRecord& job);
 
 /// The record of this process, which is about to run detached.
@@ -53,8 +53,8 @@ void writeCode(const std::string& folder, const std::string& name, int code);
 
 /// The state of each job, by name. Slurm is asked in one call for all jobs, and at most once in ten seconds for each
 /// folder. Error: Slurm's commands fail.
-llvm::Expected<std::map<std::string, JobView>> look(const std::string& folder, const std::vector<JobRecord>& jobs);
+Expected<std::map<std::string, JobView>> look(const std::string& folder, const std::vector<JobRecord>& jobs);
 /// Asks the job to end; success if it is over. Error: it runs on another machine, or cannot be signalled.
-llvm::Error cancel(const std::string& folder, const JobRecord& job);
+Error cancel(const std::string& folder, const JobRecord& job);
 
 }  // namespace expc::cluster

@@ -9,7 +9,6 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Program.h>
@@ -23,6 +22,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 #include "runtime/base/text.h"
 
@@ -54,18 +54,18 @@ std::string known() {
 }
 
 /// Whether the text can be the name of a shell variable.
-bool isVariable(llvm::StringRef text) {
+bool isVariable(StringRef text) {
   return !text.empty() && !llvm::isDigit(text.front()) &&
          llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
 /// Whether the text has no spaces, quotes or backslashes, so that it needs no quoting in a line #SBATCH.
-bool isOneWord(llvm::StringRef text) {
+bool isOneWord(StringRef text) {
   return llvm::all_of(text, [](char c) { return c > ' ' && c < 0x7f && c != '"' && c != '\'' && c != '\\'; });
 }
 
 /// Why the value is not allowed for the setting; "" if it is.
-std::string complaint(llvm::StringRef name, llvm::StringRef value) {
+std::string complaint(StringRef name, StringRef value) {
   if (value.empty()) return fmt::format("'{}' has no value", name.str());
   if (llvm::any_of(value, [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; }))
     return "a value holds no control characters";
@@ -90,7 +90,7 @@ std::string complaint(llvm::StringRef name, llvm::StringRef value) {
 }
 
 /// Takes one setting into `site`. Returns why it is refused, or "".
-std::string take(Site& site, llvm::StringRef name, llvm::StringRef value) {
+std::string take(Site& site, StringRef name, StringRef value) {
   const auto is = [&](const auto& known) { return name == known.first; };
   // The setting must be known, then its value allowed, then it must not stand twice.
   const auto* const once = llvm::find_if(kOnce, is);
@@ -199,25 +199,25 @@ constexpr unsigned kPatienceSeconds = 60;  // for a controller that does not ans
 
 }  // namespace
 
-llvm::Expected<Site> parseSite(std::string_view text, std::string_view file) {
+Expected<Site> parseSite(std::string_view text, std::string_view file) {
   Site site;
-  llvm::StringRef rest(text.data(), text.size());
+  StringRef rest(text.data(), text.size());
   for (unsigned number = 1; !rest.empty(); ++number) {
-    llvm::StringRef line;
+    StringRef line;
     std::tie(line, rest) = rest.split('\n');
     line = line.trim();
     if (line.empty() || line.starts_with("#")) continue;
     const auto [name, value] = line.split('=');
     const std::string wrong = name.size() == line.size() ? "a line is NAME = VALUE, or a comment that begins with #"
                                                          : take(site, name.trim(), value.trim());
-    if (!wrong.empty()) return base::failure("{}:{}: {}", file, number, wrong);
+    if (!wrong.empty()) return failure("{}:{}: {}", file, number, wrong);
   }
   return site;
 }
 
-llvm::Expected<Site> readSite(const std::string& path) {
+Expected<Site> readSite(const std::string& path) {
   auto text = files::read(path, files::kMostByHand);
-  if (!text) return base::failure("the site file cannot be read: {}", text.takeError());
+  if (!text) return failure("the site file cannot be read: {}", text.takeError());
   return parseSite(std::string_view((*text)->getBuffer()), path);
 }
 
@@ -227,50 +227,48 @@ std::string renderScript(const Site& site, const Job& job) {
 
 // ---- its commands
 
-llvm::Expected<std::string> output(const std::vector<std::string>& command) {
+Expected<std::string> output(const std::vector<std::string>& command) {
   auto program = llvm::sys::findProgramByName(command.front());
-  if (!program)
-    return base::failure("{} not found in PATH: is this a login node of a cluster with Slurm?", command.front());
+  if (!program) return failure("{} not found in PATH: is this a login node of a cluster with Slurm?", command.front());
   // ExecuteAndWait redirects to files only.
   llvm::SmallString<64> out, err;
   if (llvm::sys::fs::createTemporaryFile("expc", "out", out) || llvm::sys::fs::createTemporaryFile("expc", "err", err))
-    return base::failure("cannot make a temporary file");
-  const std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), out.str(), err.str()};
-  std::vector<llvm::StringRef> words(command.begin(), command.end());
-  std::string failure;
-  const int code = llvm::sys::ExecuteAndWait(*program, words, std::nullopt, redirects, kPatienceSeconds, 0, &failure);
+    return failure("cannot make a temporary file");
+  const std::optional<StringRef> redirects[] = {StringRef(), out.str(), err.str()};
+  std::vector<StringRef> words(command.begin(), command.end());
+  std::string message;
+  const int code = llvm::sys::ExecuteAndWait(*program, words, std::nullopt, redirects, kPatienceSeconds, 0, &message);
   const std::string text = files::tail(out.str().str(), files::kMostByHand);
-  const std::string complaint = llvm::StringRef(files::tail(err.str().str(), files::kMostByHand)).trim().str();
+  const std::string complaint = StringRef(files::tail(err.str().str(), files::kMostByHand)).trim().str();
   llvm::sys::fs::remove(out);
   llvm::sys::fs::remove(err);
   if (code == 0) return text;
-  return base::failure("{} exited with {}: {}", command.front(), code, complaint.empty() ? failure : complaint);
+  return failure("{} exited with {}: {}", command.front(), code, complaint.empty() ? message : complaint);
 }
 
-llvm::Expected<std::string> submit(const std::string& script_path) {
-  auto printed = output({"sbatch", "--parsable", script_path});
-  if (!printed) return printed.takeError();
+Expected<std::string> submit(const std::string& script_path) {
+  auto printed = TRY(output({"sbatch", "--parsable", script_path}));
   // sbatch --parsable prints "12", or "12;cluster" in a federation.
-  const std::string id = llvm::StringRef(*printed).trim().split(';').first.str();
+  const std::string id = StringRef(printed).trim().split(';').first.str();
   if (id.empty() || !llvm::all_of(id, llvm::isDigit))
-    return base::failure("sbatch printed '{}' and not the number of a job", *printed);
+    return failure("sbatch printed '{}' and not the number of a job", printed);
   return id;
 }
 
 std::optional<double> parseTimeLeft(std::string_view text) {
-  llvm::StringRef rest = llvm::StringRef(text.data(), text.size()).trim();
+  StringRef rest = StringRef(text.data(), text.size()).trim();
   unsigned days = 0;
   if (const auto [before, after] = rest.split('-'); !after.empty()) {
     if (before.getAsInteger(10, days)) return std::nullopt;
     rest = after;
   }
-  llvm::SmallVector<llvm::StringRef, 3> parts;
+  llvm::SmallVector<StringRef, 3> parts;
   rest.split(parts, ':');
   // squeue(1), %L: hours are left out if they are 0.
   if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
   // Base 60, from hours or minutes down to seconds.
   double seconds = 0;
-  for (const llvm::StringRef part : parts) {
+  for (const StringRef part : parts) {
     unsigned value = 0;
     if (part.getAsInteger(10, value)) return std::nullopt;
     seconds = seconds * 60 + value;
@@ -278,33 +276,31 @@ std::optional<double> parseTimeLeft(std::string_view text) {
   return seconds + days * 86400.0;
 }
 
-llvm::Expected<std::optional<double>> secondsLeft() {
+Expected<std::optional<double>> secondsLeft() {
   const char* job = std::getenv("SLURM_JOB_ID");
   if (!job) return std::nullopt;
-  auto printed = output({"squeue", "-h", "-j", job, "-o", "%L"});
-  if (!printed) return printed.takeError();
-  const llvm::StringRef text = llvm::StringRef(*printed).trim();
+  auto printed = TRY(output({"squeue", "-h", "-j", job, "-o", "%L"}));
+  const StringRef text = StringRef(printed).trim();
   if (text == "UNLIMITED") return std::nullopt;
   if (auto seconds = parseTimeLeft(text)) return seconds;
-  return base::failure("squeue does not say when job {} ends; it printed '{}'", job, text.str());
+  return failure("squeue does not say when job {} ends; it printed '{}'", job, text.str());
 }
 
-llvm::Expected<std::optional<Allocation>> allocation() {
+Expected<std::optional<Allocation>> allocation() {
   const char* job = std::getenv("SLURM_JOB_ID");
   const char* list = std::getenv("SLURM_JOB_NODELIST");
   if (!job || !list) return std::nullopt;
-  auto printed = output({"scontrol", "show", "hostnames", list});
-  if (!printed) return printed.takeError();
+  auto printed = TRY(output({"scontrol", "show", "hostnames", list}));
   Allocation own;
   own.job = job;
-  llvm::SmallVector<llvm::StringRef> names;
+  llvm::SmallVector<StringRef> names;
   // SLURM_JOB_NODELIST is compressed, such as n[1-4]; scontrol expands it to one name a line.
-  llvm::SplitString(*printed, names);
-  for (const llvm::StringRef name : names) own.nodes.push_back(name.str());
-  if (own.nodes.empty()) return base::failure("scontrol did not print the nodes of allocation {}", job);
+  llvm::SplitString(printed, names);
+  for (const StringRef name : names) own.nodes.push_back(name.str());
+  if (own.nodes.empty()) return failure("scontrol did not print the nodes of allocation {}", job);
   const char* node = std::getenv("SLURMD_NODENAME");
   const std::string host = base::hostName(), here = node ? node : host.substr(0, host.find('.'));
-  own.is_here = llvm::is_contained(own.nodes, here);
+  own.is_here = is_contained(own.nodes, here);
   return own;
 }
 
@@ -317,9 +313,9 @@ std::string agentLine(std::string_view node) {
 
 std::map<std::string, std::pair<std::string, std::string>> parseStates(std::string_view text) {
   std::map<std::string, std::pair<std::string, std::string>> states;
-  llvm::SmallVector<llvm::StringRef> lines;
-  llvm::StringRef(text.data(), text.size()).split(lines, '\n', -1, false);
-  for (const llvm::StringRef line : lines) {
+  llvm::SmallVector<StringRef> lines;
+  StringRef(text.data(), text.size()).split(lines, '\n', -1, false);
+  for (const StringRef line : lines) {
     const auto [id, rest] = line.trim().split('|');
     const auto [state, reason] = rest.split('|');
     if (!id.empty() && !state.empty()) states[id.str()] = {state.str(), reason.str()};

@@ -4,14 +4,14 @@
 // script of a job; and Slurm's commands, with parsers for what they print. The engine runs inside the job's allocation,
 // on its first node, and starts agents on the others by srun.
 
-#include <llvm/Support/Error.h>
-
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::cluster {
 
@@ -29,10 +29,10 @@ struct Site {
 
 /// Parses the text of a site file, which errors call `name`. Error: an unknown setting or a bad value; it names the
 /// line.
-llvm::Expected<Site> parseSite(std::string_view text, std::string_view name);
+Expected<Site> parseSite(std::string_view text, std::string_view name);
 
 /// Reads and parses a site file.
-llvm::Expected<Site> readSite(const std::string& path);
+Expected<Site> readSite(const std::string& path);
 
 /// The run that a job is for.
 struct Job {
@@ -49,14 +49,14 @@ std::string renderScript(const Site& site, const Job& job);
 
 /// Runs a command and returns what it printed. Error: it is not in PATH, ended with a code other than 0 (with its own
 /// message), or did not end within a minute.
-llvm::Expected<std::string> output(const std::vector<std::string>& command);
+Expected<std::string> output(const std::vector<std::string>& command);
 
 /// Submits a script with sbatch and returns the number of the job.
-llvm::Expected<std::string> submit(const std::string& script_path);
+Expected<std::string> submit(const std::string& script_path);
 
 /// Seconds left of the allocation that this process is in; absent if it is in none, or in one without an end. Error:
 /// Slurm does not say.
-llvm::Expected<std::optional<double>> secondsLeft();
+Expected<std::optional<double>> secondsLeft();
 
 /// The allocation that this process is in.
 struct Allocation {
@@ -66,7 +66,7 @@ struct Allocation {
 };
 
 /// The allocation of this process; absent if it is in none. Error: Slurm does not say which nodes it has.
-llvm::Expected<std::optional<Allocation>> allocation();
+Expected<std::optional<Allocation>> allocation();
 
 /// The line for sh that starts $EXPC_AGENT on a node of the allocation: a job step that passes standard streams on.
 std::string agentLine(std::string_view node);

@@ -1,7 +1,6 @@
 #include "runtime/describe/attribution.h"
 
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 #include "runtime/base/entry.h"
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/estimators.h"
 
@@ -210,12 +210,10 @@ std::optional<Attribution> attributionOf(const plan::Plan& plan, const judge::Ju
   return attribution;
 }
 
-using llvm::StringRef;
-
 /// The number of the one that a study calls so; an error says that it is no `what` of `whom`, and which there are.
 template <class T>
-llvm::Expected<unsigned> numberOf(StringRef wanted, const std::vector<T>& all, std::string T::* name, const char* what,
-                                  const std::string& whom) {
+Expected<unsigned> numberOf(StringRef wanted, const std::vector<T>& all, std::string T::* name, const char* what,
+                            const std::string& whom) {
   std::vector<std::string> names;
   for (const T& one : all) {
     // A shell takes the quotes of a text away.
@@ -226,24 +224,23 @@ llvm::Expected<unsigned> numberOf(StringRef wanted, const std::vector<T>& all, s
                                              names.empty() ? "none" : llvm::join(names, ", ")));
 }
 
-llvm::Expected<unsigned> factorOf(const plan::Plan& plan, StringRef name) {
+Expected<unsigned> factorOf(const plan::Plan& plan, StringRef name) {
   return numberOf(name.trim(), plan.factors, &plan::Factor::name, "factor", fmt::format("the study '{}'", plan.study));
 }
 
-llvm::Expected<unsigned> levelOf(const plan::Factor& factor, StringRef label) {
+Expected<unsigned> levelOf(const plan::Factor& factor, StringRef label) {
   return numberOf(label.trim(), factor.levels, &plan::Level::label, "level", "'" + factor.name + "'");
 }
 
 /// "gpus = 2, layout = nhwc"
-llvm::Expected<std::map<unsigned, unsigned>> placeOf(const plan::Plan& plan, StringRef text) {
+Expected<std::map<unsigned, unsigned>> placeOf(const plan::Plan& plan, StringRef text) {
   std::map<unsigned, unsigned> levels;
   llvm::SmallVector<StringRef, 8> parts;
   text.split(parts, ',', -1, /*KeepEmpty=*/false);
   for (const StringRef part : parts) {
     const auto [name, label] = part.split('=');
-    auto factor = factorOf(plan, name);
-    if (!factor) return factor.takeError();
-    if (auto error = levelOf(plan.factors[*factor], label.ltrim('=')).moveInto(levels[*factor])) return error;
+    auto factor = TRY(factorOf(plan, name));
+    TRY(levelOf(plan.factors[factor], label.ltrim('=')).moveInto(levels[factor]));
   }
   return levels;
 }
@@ -318,26 +315,22 @@ std::vector<CategoryShare> shortened(const AttributionView& view, size_t most) {
   return kept;
 }
 
-llvm::Expected<std::vector<PairOfPoints>> pairsOf(const plan::Plan& plan, std::string_view change) {
+Expected<std::vector<PairOfPoints>> pairsOf(const plan::Plan& plan, std::string_view change) {
   const auto [what, where] = StringRef(change).split('@');
   const auto [name, levels] = what.split(':');
   const auto [from, to] = levels.split("->");
   if (from.trim().empty() || to.trim().empty())
     return llvm::createStringError(
         fmt::format("'{}' is not a change of a level, which is written 'precision: fp64 -> fp16 @ gpus = 2'", change));
-  auto factor = factorOf(plan, name);
-  if (!factor) return factor.takeError();
-  auto baseline = levelOf(plan.factors[*factor], from);
-  if (!baseline) return baseline.takeError();
-  auto treated = levelOf(plan.factors[*factor], to);
-  if (!treated) return treated.takeError();
-  auto place = placeOf(plan, where.trim());
-  if (!place) return place.takeError();
+  auto factor = TRY(factorOf(plan, name));
+  auto baseline = TRY(levelOf(plan.factors[factor], from));
+  auto treated = TRY(levelOf(plan.factors[factor], to));
+  auto place = TRY(placeOf(plan, where.trim()));
   std::vector<PairOfPoints> pairs;
   for (const plan::Point& before : plan.points)
     for (const plan::Point& after : plan.points)
-      if (before.levels[*factor] == *baseline && after.levels[*factor] == *treated &&
-          agreeElsewhere(before, after, *factor) && isAt(after, *place))
+      if (before.levels[factor] == baseline && after.levels[factor] == treated &&
+          agreeElsewhere(before, after, factor) && isAt(after, place))
         pairs.push_back({after.id, before.id});
   if (pairs.empty()) return llvm::createStringError(fmt::format("the plan has no two points with '{}'", change));
   return pairs;

@@ -3,13 +3,12 @@
 // Where the difference between two levels comes from: the categories of their profile trials, side by side. A
 // description: its intervals say how much blocks vary, each for itself, and decide nothing.
 
-#include <llvm/Support/Error.h>
-
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/describe/description.h"
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
@@ -85,7 +84,7 @@ struct PairOfPoints {
 /// Reads "precision: fp64 -> fp16 @ gpus = 2, layout = nhwc" and returns every pair of points with these levels that
 /// agree in all other factors active at both; the first point of a pair is the baseline. What stands behind @ may be
 /// left out. Errors name what the plan has instead: an unknown factor or level, a text of another form, no such pair.
-llvm::Expected<std::vector<PairOfPoints>> pairsOf(const plan::Plan& plan, std::string_view change);
+Expected<std::vector<PairOfPoints>> pairsOf(const plan::Plan& plan, std::string_view change);
 
 /// At most `most` categories of a view: those after become one, "others", in front of the rest and what runs beside.
 std::vector<CategoryShare> shortened(const AttributionView& view, size_t most);

@@ -180,7 +180,7 @@ TEST_CASE("a long view keeps its largest differences and sums the others") {
 TEST_CASE("differences have intervals over the blocks, as soon as there are enough") {
   judge::test::Records records;
   const auto block = [&](int64_t number) {
-    const double wobble = 0.01 * static_cast<double>(number % 4);
+    const double wobble = 0.01 * double(number % 4);
     Series treated = steps(1, 0.6 + wobble);
     if (number % 2) treated["profile.step.copy"] = {0.05, 10, 0};  // in half of the blocks
     profile(records, judge::test::id("fp64", 1), number, steps(2, 1.0));

@@ -26,9 +26,9 @@ struct Sessions {
     key.kind = TrialKind::Timed;
     key.settings = store::settingsText(plan, key.kind);
     store::Trial trial;
-    trial.id = trial.block = static_cast<int64_t>(history.trials.size()) + 1;
+    trial.id = trial.block = int64_t(history.trials.size()) + 1;
     trial.session = session;
-    trial.started = static_cast<double>(trial.id);
+    trial.started = double(trial.id);
     trial.status = status;
     trial.limit = trial.seconds = 2;
     trial.metrics = std::move(metrics);

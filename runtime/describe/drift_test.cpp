@@ -14,9 +14,9 @@ using namespace judge::test;
 Records recordsOf(const std::vector<double>& of_blocks) {
   Records records;
   for (size_t b = 0; b < of_blocks.size(); ++b) {
-    const double wobble = 1 + 0.005 * (static_cast<double>((b * 7) % 5) - 2) / 2;
-    records.timed("fp64-1", static_cast<int64_t>(b) + 1, 2 * of_blocks[b] * wobble);
-    records.timed("fp32-1", static_cast<int64_t>(b) + 1, of_blocks[b] * wobble);
+    const double wobble = 1 + 0.005 * (double((b * 7) % 5) - 2) / 2;
+    records.timed("fp64-1", int64_t(b) + 1, 2 * of_blocks[b] * wobble);
+    records.timed("fp32-1", int64_t(b) + 1, of_blocks[b] * wobble);
   }
   return records;
 }

@@ -13,7 +13,7 @@ TEST_CASE("points rank by their medians, and what blocks do not tell apart share
   const plan::Plan plan = study();
   Records records;
   for (int64_t block = 1; block <= 8; ++block) {
-    const double drift = 1 + 0.3 * static_cast<double>(block % 3);
+    const double drift = 1 + 0.3 * double(block % 3);
     records.timed("fp64-1", block, 2 * drift);
     records.timed("fp32-1", block, 1 * drift);
     records.timed("bf16-1", block, drift * (block % 2 ? 1.001 : 0.999));  // as fast as fp32
@@ -36,8 +36,8 @@ TEST_CASE("few blocks rank nothing, and two points take six") {
   const plan::Plan plan = study();
   Records records;
   for (int64_t block = 1; block <= 3; ++block) {
-    records.timed("fp64-1", block, 1 + 0.1 * static_cast<double>(block));
-    records.timed("fp32-1", block, 1.05 + 0.1 * static_cast<double>(block));
+    records.timed("fp64-1", block, 1 + 0.1 * double(block));
+    records.timed("fp32-1", block, 1.05 + 0.1 * double(block));
     records.timed("bf16-1", block, 3);
   }
   const std::vector<Ranked> times = rank(judge::Index(plan, records.results), *plan.findMetric("step_time"));

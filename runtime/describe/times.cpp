@@ -19,8 +19,7 @@ std::optional<double> stepSeconds(const plan::Point& point, const Published& pub
   return rate && batch ? std::optional(*batch * plan::devicesOf(point) / *rate) : std::nullopt;
 }
 
-std::optional<double> trialSeconds(const plan::Point& point, const Published& published,
-                                   const llvm::json::Object& settings) {
+std::optional<double> trialSeconds(const plan::Point& point, const Published& published, const json::Object& settings) {
   const auto step = stepSeconds(point, published), epoch = base::valueIn(published, "epoch_time");
   const double warmup = settings.getNumber("warmup").value_or(0);
   if (const auto steps = settings.getNumber("steps"))

@@ -8,11 +8,11 @@ namespace {
 plan::Point point(const std::string& id, int64_t gpus) {
   plan::Point made;
   made.id = id;
-  made.parameters = llvm::json::Object{{"gpus", gpus}, {"batch", 64}};
+  made.parameters = json::Object{{"gpus", gpus}, {"batch", 64}};
   return made;
 }
 
-plan::KindDesign kind(plan::TrialKind kind, unsigned repeat, llvm::json::Object settings) {
+plan::KindDesign kind(plan::TrialKind kind, unsigned repeat, json::Object settings) {
   plan::KindDesign made;
   made.kind = kind;
   made.repeat = repeat;
@@ -25,8 +25,8 @@ plan::KindDesign kind(plan::TrialKind kind, unsigned repeat, llvm::json::Object 
 TEST_CASE("trials take what a reference publishes of an epoch, of a step or of images") {
   plan::Plan plan;
   plan.points = {point("one", 1), point("four", 4)};
-  plan.design.kinds = {kind(plan::TrialKind::Timed, 10, llvm::json::Object{{"steps", 90}, {"warmup", 10}}),
-                       kind(plan::TrialKind::Quality, 3, llvm::json::Object{{"epochs", 5}})};
+  plan.design.kinds = {kind(plan::TrialKind::Timed, 10, json::Object{{"steps", 90}, {"warmup", 10}}),
+                       kind(plan::TrialKind::Quality, 3, json::Object{{"epochs", 5}})};
   CHECK_FALSE(publishedTime(plan));
   plan.references = {
       {"table", "t.csv", {{"one", "epoch_time", 20}, {"one", "images_per_s", 640}, {"four", "step_time", 0.5}}}};

@@ -15,6 +15,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/numbers.h"
 #include "runtime/base/text.h"
 #include "runtime/engine/launch/heat_up.h"
@@ -89,15 +90,14 @@ Campaign::Campaign(const Env& env, launch::Launcher& launcher, const machine::De
       runner_(launcher, env.clock, [this] { return tick(); }),
       services_(env.setup, env.options, runner_, files_, folders_, env.listener, lanes_.size()) {}
 
-llvm::Error Campaign::run() {
+Error Campaign::run() {
   // Sessions come first, because the run's record refers to one of them.
-  for (unsigned lane = 0; lane < lanes_.size(); ++lane)
-    if (auto error = openSession(lane)) return error;
-  if (auto error = env_.store.addRun(env_.record(lanes_.front().session)).moveInto(run_)) return error;
+  for (unsigned lane = 0; lane < lanes_.size(); ++lane) TRY(openSession(lane));
+  run_ = TRY(env_.store.addRun(env_.record(lanes_.front().session)));
   if (auto error = prepare()) {
     // An interrupt during the heat-up surfaces as an error of the launcher; it is a normal end of the run.
     if (!launch::Interrupts::requested()) return error;
-    llvm::consumeError(std::move(error));
+    consumeError(std::move(error));
   } else if (auto failed = runBlocks()) {
     return failed;
   }
@@ -105,18 +105,17 @@ llvm::Error Campaign::run() {
 }
 
 /// Does all that comes before the first trial, so that nothing comes between two trials that are compared.
-llvm::Error Campaign::prepare() {
+Error Campaign::prepare() {
   // A continued session is taken for warm, since it was in use at most half an hour ago.
-  if (new_session_)
-    if (auto error = heatSlots()) return error;
+  if (new_session_) TRY(heatSlots());
   for (unsigned lane = 0; lane < lanes_.size(); ++lane) {
     lanes_[lane].last_active = env_.clock.boot();
     resumeBlock(lane);
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error Campaign::end(int64_t run) {
+Error Campaign::end(int64_t run) {
   env_.listener.finished();
   // Counted only if the design sets no limit on other_cpu, which would have judged these trials.
   if (crowded_ > 0) {
@@ -140,7 +139,7 @@ llvm::Error Campaign::end(int64_t run) {
     if (outcome_.trials == 0)
       return llvm::joinErrors(
           env_.store.endRun(run, env_.now(), {Outcome::OutOfTime}),
-          base::failure("the allocation is too short for one block: request more time, or make blocks smaller"));
+          failure("the allocation is too short for one block: request more time, or make blocks smaller"));
     env_.listener.say("stopped: the allocation ends before another block could, and {}", wayOn(options_));
     return done(Ending::Interrupted, {Outcome::OutOfTime});
   }
@@ -161,44 +160,41 @@ llvm::Error Campaign::end(int64_t run) {
   return done(Ending::Incomplete, {Outcome::Incomplete});
 }
 
-llvm::Error Campaign::openSession(unsigned lane) {
+Error Campaign::openSession(unsigned lane) {
   const launch::LauncherDescription launcher = launcher_.describe();
   const store::SessionPlace place = sessionPlace(setup_, lane, launcher);
   const machine::Machine& machine = setup_.machineOf(setup_.lane(lane));
   // Opening a session counts as activity, so that mindGap() does not open a second one.
   lanes_[lane].last_active = env_.clock.boot();
   // Only the first session of a lane may be one of an earlier run. Later calls come after a gap and want a new one.
-  auto goes_on = lanes_[lane].session == 0 ? continueSession(lane, place) : llvm::Expected<bool>(false);
-  if (!goes_on) return goes_on.takeError();
-  if (*goes_on) return llvm::Error::success();
+  auto goes_on = TRY(lanes_[lane].session == 0 ? continueSession(lane, place) : Expected<bool>(false));
+  if (goes_on) return Error::success();
   store::Session session;
   session.where = place;
   session.workers = setup_.match.workers();
-  llvm::json::Array slots;
+  json::Array slots;
   for (const machine::Slot& slot : setup_.lane(lane).slots) slots.push_back(slot.toJson());
   // Everything that describes the session's machine and software goes into its environment, so that a result can be
   // traced to it later.
-  session.environment_json =
-      base::canonicalJson(llvm::json::Object{{"machine", base::written(machine)},
-                                             {"launcher", launcher.name},
-                                             {"system", llvm::json::Object(options_.system)},
-                                             {"slots", std::move(slots)},
-                                             {"libraries", setup_.built_in ? setup_.built_in->description.libraries
-                                                                           : llvm::json::Value(llvm::json::Object{})}});
+  session.environment_json = base::canonicalJson(json::Object{
+      {"machine", base::written(machine)},
+      {"launcher", launcher.name},
+      {"system", json::Object(options_.system)},
+      {"slots", std::move(slots)},
+      {"libraries", setup_.built_in ? setup_.built_in->description.libraries : json::Value(json::Object{})}});
   session.opened = session.last_seen = env_.now();
-  auto id = env_.store.addSession(session);
-  if (!id) return id.takeError();
-  session.id = lanes_[lane].session = *id;
+  auto id = TRY(env_.store.addSession(session));
+  session.id = lanes_[lane].session = id;
   index_.add(session);
   new_session_ = true;
   env_.listener.say("session {} on {}: {}", session.id, session.where.text(),
                     machine::summary(machine, setup_.lane(lane).slots));
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Continues the newest session of the lane's place if it has the same boot and workers and was seen less than
 /// kSessionGapSeconds ago. Returns whether it did.
-llvm::Expected<bool> Campaign::continueSession(unsigned lane, const store::SessionPlace& place) {
+Expected<bool> Campaign::continueSession(unsigned lane, const store::SessionPlace& place) {
   const store::Session* latest = env_.store.latestSession(place);
   if (!latest) return false;
   const store::Session& session = *latest;
@@ -210,7 +206,7 @@ llvm::Expected<bool> Campaign::continueSession(unsigned lane, const store::Sessi
   index_.add(session);
   // A run that continues at once needs no message.
   if (gap > 1) env_.listener.say("session {} continues (last seen {} ago)", session.id, durationText(gap));
-  if (auto error = env_.store.touchSession(session.id, env_.now())) return error;
+  TRY(env_.store.touchSession(session.id, env_.now()));
   return true;
 }
 
@@ -233,57 +229,52 @@ void Campaign::resumeBlock(unsigned lane) {
   forecast_.renew();
 }
 
-llvm::Error Campaign::heatSlots() {
+Error Campaign::heatSlots() {
   const double seconds = options_.heat_up_seconds;
-  if (seconds <= 0) return llvm::Error::success();
+  if (seconds <= 0) return Error::success();
   // Cores and GPUs of this machine warm up at the same time: a thread heats the cores while worker processes heat the
   // GPUs.
   if (!setup_.nodes) {
     std::thread cores([&] { launch::heatUp(setup_.slots, seconds, [&] { return launch::Interrupts::requested(); }); });
-    llvm::Error error = heatGpusOf({setup_.slots, {}, 0, {}});
+    Error error = heatGpusOf({setup_.slots, {}, 0, {}});
     cores.join();
     return error;
   }
   // Agents heat the cores of all nodes at once; then the GPUs follow, lane by lane.
-  const auto question = [&](const nodes::Node&) {
-    return llvm::json::Object{{"heat", llvm::json::Object{{"seconds", seconds}}}};
-  };
-  auto heated = setup_.nodes->ask("heated", question, env_.tell(), [this] { return tick(); });
-  if (!heated) return heated.takeError();
+  const auto question = [&](const nodes::Node&) { return json::Object{{"heat", json::Object{{"seconds", seconds}}}}; };
+  auto heated = TRY(setup_.nodes->ask("heated", question, env_.tell(), [this] { return tick(); }));
   for (const LaneDevices& lane : setup_.lanes) {
-    if (auto error = heatGpusOf(lane)) return error;
-    for (const LaneDevices& other : lane.beyond)
-      if (auto error = heatGpusOf(other)) return error;
+    TRY(heatGpusOf(lane));
+    for (const LaneDevices& other : lane.beyond) TRY(heatGpusOf(other));
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Heats each GPU of the lane with a process of the worker, all at the same time; the start of CUDA comes on top of
 /// `heat_up_seconds`.
-llvm::Error Campaign::heatGpusOf(const LaneDevices& lane) {
-  if (!setup_.slots.front().gpu || setup_.builtInPath().empty()) return llvm::Error::success();
+Error Campaign::heatGpusOf(const LaneDevices& lane) {
+  if (!setup_.slots.front().gpu || setup_.builtInPath().empty()) return Error::success();
   launch::TrialRequest request;
   request.nodes = {lane.node};
   request.spec.trial = "heat-up";
   request.spec.workload = protocol::kHeatUp;
-  request.spec.settings = llvm::json::Object{{"seconds", options_.heat_up_seconds}};
+  request.spec.settings = json::Object{{"seconds", options_.heat_up_seconds}};
   request.log_prefix = logFolder(options_.results) + "/heat-up";
   // A hanging GPU must not keep the run from starting, so the heat-up has a limit.
   request.timeout_seconds = options_.heat_up_seconds + kCudaStarts;
   std::vector<unsigned> all(lane.slots.size());
   std::iota(all.begin(), all.end(), 0u);
   placeRanks(request, {{setup_.machineOf(lane), lane.slots, all, ""}}, /*one_process=*/false);
-  auto end = runner_.run(request);
-  if (!end) return end.takeError();
+  auto end = TRY(runner_.run(request));
   // A failed heat-up is no reason to refuse the run: trials are still valid, only the first may be slower.
-  if (end->status != store::TrialStatus::Valid && !launch::Interrupts::requested())
-    env_.listener.say("GPU warm-up skipped: {}", end->reason);
-  return llvm::Error::success();
+  if (end.status != store::TrialStatus::Valid && !launch::Interrupts::requested())
+    env_.listener.say("GPU warm-up skipped: {}", end.reason);
+  return Error::success();
 }
 
-llvm::Error Campaign::mindGap(unsigned lane) {
+Error Campaign::mindGap(unsigned lane) {
   const double gap = env_.clock.boot() - lanes_[lane].last_active;
-  if (gap <= kSessionGapSeconds) return llvm::Error::success();
+  if (gap <= kSessionGapSeconds) return Error::success();
   env_.listener.say("paused for {}: the interrupted block is dropped, and a new session starts", durationText(gap));
   // The block stays in the store as it is. What it lacks is measured in other blocks, in whole pairs.
   scheduler_.abandon(lane);
@@ -298,7 +289,7 @@ bool Campaign::endsInTime(const Step& step) const {
   return env_.clock.boot() + seconds <= *options_.ends_at - kBeforeEnd;
 }
 
-llvm::Error Campaign::beginBlock(unsigned lane, const Step& step) {
+Error Campaign::beginBlock(unsigned lane, const Step& step) {
   store::BlockPlan plan;
   plan.block.study = plan_.study;
   plan.block.kind = step.kind;
@@ -311,13 +302,12 @@ llvm::Error Campaign::beginBlock(unsigned lane, const Step& step) {
   plan.settings = store::settingsText(plan_, step.kind);
   plan.places = blockOrder(step.places, seed, plan_);
   // The block is written before its first trial, so that a killed run can be resumed in it.
-  auto id = env_.store.addBlock(plan);
-  if (!id) return id.takeError();
-  plan.block.id = *id;
+  auto id = TRY(env_.store.addBlock(plan));
+  plan.block.id = id;
   forecast_.renew();
   env_.listener.blockStarted(step.kind, plan.block.number, plan.places.size());
   scheduler_.begin(lane, std::move(plan));
-  return llvm::Error::success();
+  return Error::success();
 }
 
 void Campaign::blockOver(plan::TrialKind kind) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/launch/clock.h"
@@ -55,19 +56,18 @@ struct Env {
 /// Adds the digests of prepared files to `setup.match` and watches these files. Trials count only where these digests
 /// agree. If a folder is not prepared yet, its files get the digest of the newest run in `known` that has one, since
 /// the folder may only have been removed. Error: a file cannot be read, or `tick` failed.
-llvm::Error digestPrepared(Setup& setup, const std::string& results, const store::Contents& known,
-                           const inputs::Tick& tick);
+Error digestPrepared(Setup& setup, const std::string& results, const store::Contents& known, const inputs::Tick& tick);
 
 /// Runs the preparation of one point in `folder`, with its log below `results`. Error: it failed or timed out, or the
 /// disk is full. An interrupt is success without a mark, so that the next run prepares again.
-llvm::Error prepareCommand(const Setup& setup, const std::string& results, launch::TrialRunner& runner,
-                           ProgressListener& listener, const launch::Clock& clock, const plan::Point& point,
-                           const std::string& folder);
+Error prepareCommand(const Setup& setup, const std::string& results, launch::TrialRunner& runner,
+                     ProgressListener& listener, const launch::Clock& clock, const plan::Point& point,
+                     const std::string& folder);
 
 /// Runs the preparations whose folders are not filled yet. Returns true if the prepared files now differ from what
 /// digestPrepared() assumed: then other trials count, and the caller must load the results anew. Error: a preparation
 /// failed. An interrupt returns false.
-llvm::Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher);
+Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher);
 
 /// Opens a session for each lane of the launcher and appends blocks until judge::nextBlock asks for nothing more.
 class Campaign {
@@ -78,7 +78,7 @@ class Campaign {
   /// Runs blocks until nothing is missing or something ends the run, and records how it ended in the store and in
   /// Env::outcome. Errors are those of the environment (store, launcher, a changed input); trials that fail are no
   /// error.
-  llvm::Error run();
+  Error run();
 
  private:
   /// The state of a lane between two trials.
@@ -107,49 +107,49 @@ class Campaign {
     TrialNote note;
   };
 
-  llvm::Error prepare();
+  Error prepare();
   /// Continues the lane's newest session if that is possible, else opens a new one.
-  llvm::Error openSession(unsigned lane);
-  llvm::Expected<bool> continueSession(unsigned lane, const store::SessionPlace& place);
+  Error openSession(unsigned lane);
+  Expected<bool> continueSession(unsigned lane, const store::SessionPlace& place);
   void resumeBlock(unsigned lane);
   /// Puts load on every slot, so that the first trial of a session does not run at the clock rates of an idle machine.
-  llvm::Error heatSlots();
-  llvm::Error heatGpusOf(const LaneDevices& lane);
+  Error heatSlots();
+  Error heatGpusOf(const LaneDevices& lane);
 
-  llvm::Error runBlocks();
+  Error runBlocks();
   /// Gives an idle lane its next trial, or leaves it idle. A lane that runs nothing keeps no service up.
-  llvm::Error advance(unsigned lane);
+  Error advance(unsigned lane);
   /// Returns whether the lane waits for its services.
-  llvm::Expected<bool> nextStep(unsigned lane);
+  Expected<bool> nextStep(unsigned lane);
   /// Starts the step's trial once its services are ready. Returns whether the lane waits for them.
-  llvm::Expected<bool> startWithServices(unsigned lane, const Step& step);
+  Expected<bool> startWithServices(unsigned lane, const Step& step);
   /// Abandons the lane's block and opens a new session if nothing ran in the lane for kSessionGapSeconds, since trials
   /// of one block must be near in time.
-  llvm::Error mindGap(unsigned lane);
+  Error mindGap(unsigned lane);
   /// Whether the block is expected to end kBeforeEnd before the allocation does, by the typical durations so far.
   /// Places without a duration count as 0, so with nothing measured a block may begin until that moment.
   bool endsInTime(const Step& step) const;
-  llvm::Error beginBlock(unsigned lane, const Step& step);
+  Error beginBlock(unsigned lane, const Step& step);
   /// Reports interval widths and the budget. If every trial of the kind failed so far, closes the kind.
   void blockOver(plan::TrialKind kind);
-  llvm::Error startTrial(unsigned lane, const Step& step, std::vector<NodePart> parts);
+  Error startTrial(unsigned lane, const Step& step, std::vector<NodePart> parts);
   /// Launches the next process of the flight: the program that runs before a start, a start that does not count, or the
   /// start that is measured.
-  llvm::Error launch(const std::shared_ptr<Flight>& flight);
+  Error launch(const std::shared_ptr<Flight>& flight);
   /// Takes the end of one launch: launches the next one, or finishes the trial.
-  llvm::Error landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd end);
+  Error landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd end);
   /// Error: a file that trials of the point read has changed since the run began.
-  llvm::Error checkFiles(const plan::Point& point);
+  Error checkFiles(const plan::Point& point);
   /// Decides what the end of the last launch means for the trial, writes it to the store, then counts it. Error: the
   /// store cannot be written, or an input changed while the trial ran.
-  llvm::Error finish(Flight& flight, launch::TrialEnd end);
+  Error finish(Flight& flight, launch::TrialEnd end);
   /// Tells index, scheduler, forecast and listener of a stored trial.
   void count(const Flight& flight);
   /// Closes the lane whose trial left processes that do not die (`stuck`), since they keep its devices. Error: no lane
   /// is left.
-  llvm::Error closeLane(const Flight& flight, const std::vector<int>& stuck);
+  Error closeLane(const Flight& flight, const std::vector<int>& stuck);
   /// Closes the lanes on nodes that are gone. Error: no lane is left and nobody asked the run to end.
-  llvm::Error closeLostLanes();
+  Error closeLostLanes();
   /// Marks the trial invalid if a reading exceeds the design's limits, and adds the readings to its environment.
   void judgeReadings(const validity::Readings& readings, launch::TrialEnd& end);
   TrialNote noteOf(const Flight& flight) const;
@@ -160,9 +160,9 @@ class Campaign {
   /// Whether no further trial is started: an interrupt, or --fail-fast after a failure.
   bool stopping() const;
   /// Tells the user why the run ends and records it. The order of the cases is their precedence.
-  llvm::Error end(int64_t run);
+  Error end(int64_t run);
   /// Keeps lease and sessions alive; called at least once a second while trials run. Error: the lease is lost.
-  llvm::Error tick();
+  Error tick();
   void sayWidths(plan::TrialKind kind);
   void sayBudget(plan::TrialKind kind);
 

@@ -16,6 +16,7 @@
 #include "runtime/base/files/results_folder.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"
@@ -39,8 +40,8 @@ constexpr unsigned kMostEmpty = 3;
 // Share of a trial's cores that other processes may take before the trial gets a note about it.
 constexpr double kCrowded = 0.1;
 
-llvm::Error noProgress(plan::TrialKind kind) {
-  return base::failure(
+Error noProgress(plan::TrialKind kind) {
+  return failure(
       "internal error: {} blocks of {} trials had nothing to start. Results are kept. Please report this with the "
       "study file",
       kMostEmpty + 1, plan::toString(kind));
@@ -48,36 +49,34 @@ llvm::Error noProgress(plan::TrialKind kind) {
 
 }  // namespace
 
-llvm::Error Campaign::runBlocks() {
+Error Campaign::runBlocks() {
   while (true) {
-    if (auto error = closeLostLanes()) return error;
+    TRY(closeLostLanes());
     // Starting a trial, or giving up the right to run alone, can unblock a lane that was asked earlier in this turn. So
     // the loop ends only if nothing runs and this turn changed no such right.
     const std::map<unsigned, unsigned> had_way = alone_;
     for (unsigned lane = 0; lane < lanes_.size(); ++lane)
-      if (!lanes_[lane].busy && lanes_[lane].closed.empty())
-        if (auto error = advance(lane)) return error;
-    if (runner_.isIdle() && had_way == alone_) return llvm::Error::success();
+      if (!lanes_[lane].busy && lanes_[lane].closed.empty()) TRY(advance(lane));
+    if (runner_.isIdle() && had_way == alone_) return Error::success();
     if (runner_.isIdle()) continue;  // a lane that stood still for another has its way now
-    if (auto error = runner_.attend()) return error;
+    TRY(runner_.attend());
   }
 }
 
-llvm::Error Campaign::advance(unsigned lane) {
-  auto waits = nextStep(lane);
-  if (!waits) return waits.takeError();
-  if (!*waits && !lanes_[lane].busy) services_.end(lane);
-  return llvm::Error::success();
+Error Campaign::advance(unsigned lane) {
+  auto waits = TRY(nextStep(lane));
+  if (!waits && !lanes_[lane].busy) services_.end(lane);
+  return Error::success();
 }
 
-llvm::Expected<bool> Campaign::nextStep(unsigned lane) {
+Expected<bool> Campaign::nextStep(unsigned lane) {
   while (!stopping()) {
     // A trial of the control `run.alone` has its node for itself: all other lanes of the node stand still until it is
     // over.
     const unsigned node = setup_.lane(lane).node;
     if (const auto alone = alone_.find(node); alone != alone_.end() && alone->second != lane) return false;
     // Before the scheduler is asked, since a gap abandons the block that it would continue.
-    if (auto error = mindGap(lane)) return error;
+    TRY(mindGap(lane));
     const Step step = scheduler_.next(lane);
     alone_.erase(node);
     const bool alone = step.what == Step::What::Trial && step.place.control == plan::kAlone;
@@ -103,7 +102,7 @@ llvm::Expected<bool> Campaign::nextStep(unsigned lane) {
           out_of_time_ = true;
           return false;
         }
-        if (auto error = beginBlock(lane, step)) return error;
+        TRY(beginBlock(lane, step));
         break;
       case Step::What::Wait:
       case Step::What::Done:
@@ -113,26 +112,25 @@ llvm::Expected<bool> Campaign::nextStep(unsigned lane) {
   return false;
 }
 
-llvm::Expected<bool> Campaign::startWithServices(unsigned lane, const Step& step) {
+Expected<bool> Campaign::startWithServices(unsigned lane, const Step& step) {
   const store::Block& block = scheduler_.block(lane)->block;
   const plan::Point& point = *plan_.findPoint(step.place.point);
   std::vector<NodePart> parts = partsOf(setup_, setup_.lane(lane), block, point);
-  auto ready = services_.ready(lane, {point, block, step.position, step.attempt, parts});
-  if (!ready) return ready.takeError();
+  auto ready = TRY(services_.ready(lane, {point, block, step.position, step.attempt, parts}));
   lanes_[lane].last_active = env_.clock.boot();  // a service that starts is no gap
-  if (!*ready) return true;
-  if (auto error = startTrial(lane, step, std::move(parts))) return error;
+  if (!ready) return true;
+  TRY(startTrial(lane, step, std::move(parts)));
   return false;
 }
 
-llvm::Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<NodePart> parts) {
+Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<NodePart> parts) {
   auto flight = std::make_shared<Flight>();
   flight->lane = lane;
   lanes_[lane].empty = 0;
   flight->block = scheduler_.block(lane)->block;
   flight->point = plan_.findPoint(step.place.point);
   // Before anything is recorded: a trial on changed files would not be comparable with the earlier ones.
-  if (auto error = checkFiles(*flight->point)) return error;
+  TRY(checkFiles(*flight->point));
   store::Trial& trial = flight->trial;
   // The record goes to the store before the launch, so that a killed engine leaves a trial that is known to be cut off.
   trial.key = std::make_shared<const store::TrialKey>(store::keyOf(plan_, step.place, step.kind, setup_.match));
@@ -142,7 +140,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<No
   trial.position = step.position;
   trial.attempt = step.attempt;
   trial.limit = index_.limit(step.kind, step.place.point);
-  llvm::json::Array devices;
+  json::Array devices;
   flight->parts = std::move(parts);
   // The devices of the trial as the store keeps them: the slots of the point on each node.
   for (const NodePart& part : flight->parts) {
@@ -153,7 +151,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<No
       std::iota(slots.begin(), slots.end(), 0u);
     }
     for (const unsigned slot : slots) {
-      llvm::json::Object device = part.all[slot].toJson();
+      json::Object device = part.all[slot].toJson();
       if (flight->parts.size() > 1) device["node"] = setup_.nodes->all()[part.node].name;
       devices.push_back(std::move(device));
     }
@@ -161,9 +159,8 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<No
   trial.devices = base::canonicalJson(std::move(devices));
   trial.nodes = flight->parts.size();
   trial.started = env_.clock.wall();
-  auto id = env_.store.beginTrial(trial);
-  if (!id) return id.takeError();
-  trial.id = *id;
+  auto id = TRY(env_.store.beginTrial(trial));
+  trial.id = id;
 
   flight->request = trialRequest(setup_, options_, env_.traces, flight->parts, flight->block, *flight->point, trial);
   services_.address(lane, flight->request);
@@ -174,7 +171,7 @@ llvm::Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<No
   return launch(flight);
 }
 
-llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
+Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   launch::TrialRequest start = flight->request;
   protocol::TrialSpec& spec = start.spec;
   // Commands have folders, programs that run before them, and starts that do not count; built-in workloads have none of
@@ -199,7 +196,7 @@ llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
       if (flight->before && command->ranks) keepOnePerNode(start);
     }
   }
-  if (auto error = env_.store.sync()) return error;  // the result of the trial before is durable first
+  TRY(env_.store.sync());  // the result of the trial before is durable first
   if (flight->begin == 0) flight->begin = env_.clock.boot();
   lanes_[flight->lane].busy = true;
   launch::TrialHooks hooks;
@@ -211,7 +208,7 @@ llvm::Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   return runner_.start(std::move(start), std::move(hooks));
 }
 
-llvm::Error Campaign::landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd end) {
+Error Campaign::landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd end) {
   lanes_[flight->lane].busy = false;
   // A launch that is not measured and ended well only adds its time. If it failed, the trial failed.
   if (!flight->counts && end.status == TrialStatus::Valid && end.stuck.empty()) {
@@ -233,15 +230,15 @@ llvm::Error Campaign::landed(const std::shared_ptr<Flight>& flight, launch::Tria
   }
   const std::vector<int> stuck_services = services_.trialOver(flight->lane, end);
   stuck.insert(stuck.end(), stuck_services.begin(), stuck_services.end());
-  if (auto error = finish(*flight, std::move(end))) return error;
-  return stuck.empty() ? llvm::Error::success() : closeLane(*flight, stuck);
+  TRY(finish(*flight, std::move(end)));
+  return stuck.empty() ? Error::success() : closeLane(*flight, stuck);
 }
 
-llvm::Error Campaign::checkFiles(const plan::Point& point) {
+Error Campaign::checkFiles(const plan::Point& point) {
   return files_.check(plan_, point, setup_.command_files, setup_.match.data_digests, [this] { return tick(); });
 }
 
-llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
+Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   store::Trial& trial = flight.trial;
   const plan::TrialKind kind = trial.key->kind;
   const bool command = setup_.workloadOf(*flight.point).command.has_value();
@@ -250,7 +247,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
     // trial counts as interrupted.
     unlink(flight.request.spec.outputs.c_str());
     trial.status = TrialStatus::Interrupted;
-    llvm::cantFail(files_.whileLinking([&] { return tidy(flight), llvm::Error::success(); }));
+    cantFail(files_.whileLinking([&] { return tidy(flight), Error::success(); }));
     return files::cannotWrite(options_.results, full);
   }
   end.seconds += flight.seconds_before;
@@ -265,8 +262,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
     if (flight.before || end.status == TrialStatus::Valid) end.status = TrialStatus::Failed;
   }
   // The inputs are checked again after the trial, since they may have changed while it ran.
-  const std::string changed =
-      end.status == TrialStatus::Valid ? llvm::toString(checkFiles(*flight.point)) : std::string();
+  const std::string changed = end.status == TrialStatus::Valid ? toString(checkFiles(*flight.point)) : std::string();
   if (!changed.empty()) {
     launch::TrialEnd failed;
     failed.reason = changed;
@@ -278,7 +274,7 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   const validity::Samples samples = end.readings ? std::exchange(end.readings->samples, {}) : validity::Samples();
   // Readings can turn a valid trial or a time-out into an invalid one, so they come before the result is stored.
   if (end.readings) judgeReadings(*end.readings, end);
-  if (command) end.environment["variables"] = llvm::json::Object(setup_.command_environment.recorded);
+  if (command) end.environment["variables"] = json::Object(setup_.command_environment.recorded);
   end.environment_json = base::canonicalJson(std::move(end.environment));
   static_cast<store::TrialResult&>(trial) = std::move(end);
   if (command && end.readings && !plan_.readsInOutput(plan::kEnergy))
@@ -291,18 +287,18 @@ llvm::Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
     trial.notes.emplace_back(plan::Note::AnyPlace);
   for (const std::string& path : store::dataPathsOf(*flight.point, setup_.plan.data_paths))
     if (inputs::isMadeUp(setup_.plan, path)) trial.notes.emplace_back(plan::Note::MadeUp, path);
-  if (auto error = env_.store.endTrial(trial, env_.now())) return error;
+  TRY(env_.store.endTrial(trial, env_.now()));
   // Use the trial's end, not the moment at which it was noticed: if the engine was suspended, that gap must count.
   // Lanes that wait for this trial were not away either, so they count as active, too.
   for (Lane& lane : lanes_)
     if (!lane.busy) lane.last_active = std::max(lane.last_active, flight.begin + trial.seconds);
   if (!command) launch::removeEmptyLogs(flight.request);
-  if (command) llvm::cantFail(files_.whileLinking([&] { return tidy(flight), llvm::Error::success(); }));
+  if (command) cantFail(files_.whileLinking([&] { return tidy(flight), Error::success(); }));
   env_.traces.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
   // The trial is stored as failed; the changed file ends the run.
   if (!changed.empty()) return llvm::createStringError(changed);
   if (trial.status != TrialStatus::Interrupted) count(flight);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 void Campaign::count(const Flight& flight) {
@@ -329,7 +325,7 @@ void Campaign::count(const Flight& flight) {
                       plan::toString(kind), flight.note.point_label, place.ended);
 }
 
-llvm::Error Campaign::closeLostLanes() {
+Error Campaign::closeLostLanes() {
   std::string told;
   bool any_open = false;
   for (unsigned number = 0; number < lanes_.size(); ++number) {
@@ -347,16 +343,16 @@ llvm::Error Campaign::closeLostLanes() {
     if (lane.closed != told) env_.listener.say("{}. Its block is dropped; the other nodes continue", lane.closed);
     told = lane.closed;
   }
-  if (any_open) return llvm::Error::success();
+  if (any_open) return Error::success();
   // Whoever ends all nodes of a job interrupts this process as well, but perhaps a little later. Wait for that, since
   // an interrupted run is no error.
   pollfd told_here{launch::Interrupts::fd(), POLLIN, 0};
   poll(&told_here, 1, kNodesEnd);
-  if (launch::Interrupts::requested()) return llvm::Error::success();
-  return base::failure("{}. No node is left. Results are kept, and {}", told, wayOn(options_));
+  if (launch::Interrupts::requested()) return Error::success();
+  return failure("{}. No node is left. Results are kept, and {}", told, wayOn(options_));
 }
 
-llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& stuck) {
+Error Campaign::closeLane(const Flight& flight, const std::vector<int>& stuck) {
   // One process is named; the others are in the leases.
   const std::string who = launch::stuckText(stuck.front());
   lanes_[flight.lane].closed = who;
@@ -372,7 +368,7 @@ llvm::Error Campaign::closeLane(const Flight& flight, const std::vector<int>& st
       "{}, was killed but is still running. Its block is dropped, and no more trials run on its devices; the others "
       "continue",
       who);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 void Campaign::judgeReadings(const validity::Readings& readings, launch::TrialEnd& end) {
@@ -432,15 +428,14 @@ TrialNote Campaign::noteOf(const Flight& flight) const {
   return note;
 }
 
-llvm::Error Campaign::tick() {
-  if (auto error = env_.store.heartbeat()) return error;
+Error Campaign::tick() {
+  TRY(env_.store.heartbeat());
   const double now = env_.clock.boot();
   // Sessions are touched while trials run, so that a long trial does not look like a gap to the next run.
-  if (now - last_touch_ < kTouch) return llvm::Error::success();
+  if (now - last_touch_ < kTouch) return Error::success();
   last_touch_ = now;
-  for (const Lane& lane : lanes_)
-    if (auto error = env_.store.touchSession(lane.session, env_.now())) return error;
-  return llvm::Error::success();
+  for (const Lane& lane : lanes_) TRY(env_.store.touchSession(lane.session, env_.now()));
+  return Error::success();
 }
 
 }  // namespace expc::engine

@@ -15,6 +15,7 @@
 #include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
@@ -42,7 +43,7 @@ void sayChoices(const Setup& setup, ProgressListener& listener) {
 }
 
 /// Marks the points that cannot run on this machine and tells the user. Error: no point is left.
-llvm::Error markUnavailable(Setup& setup, ProgressListener& listener) {
+Error markUnavailable(Setup& setup, ProgressListener& listener) {
   const auto count = [&] {
     return std::ranges::count_if(setup.plan.points,
                                  [](const plan::Point& point) { return !point.unavailable.empty(); });
@@ -55,9 +56,9 @@ llvm::Error markUnavailable(Setup& setup, ProgressListener& listener) {
   for (const plan::Point& point : setup.plan.points)
     if (why.empty()) why = point.unavailable;
   if (here > 0) listener.say("{} cannot run on this machine: {}", base::counted(here, "point"), why);
-  if (setup.plan.points.empty()) return base::failure("the plan has no points: nothing to run");
-  if (size_t(all) < setup.plan.points.size()) return llvm::Error::success();
-  return base::failure(
+  if (setup.plan.points.empty()) return failure("the plan has no points: nothing to run");
+  if (size_t(all) < setup.plan.points.size()) return Error::success();
+  return failure(
       "none of the {} points can run on this machine ({}; the first one: {}). Use another machine, or --devices",
       setup.plan.points.size(), machine::summary(setup.machine, setup.slots), why);
 }
@@ -71,25 +72,24 @@ void findHeater(Setup& setup, const EngineOptions& options, ProgressListener& li
   if (description)
     setup.heater = path;
   else
-    listener.say("GPU warm-up skipped: {}", llvm::toString(description.takeError()));
+    listener.say("GPU warm-up skipped: {}", toString(description.takeError()));
 }
 
 /// Describes the workers that the plan's workloads need and takes their builds into `setup.match`.
-llvm::Error findWorkers(Setup& setup, const Resources& resources) {
-  for (const plan::Workload& workload : setup.plan.workloads)
-    if (auto error = findWorker(setup, resources, workload)) return error;
+Error findWorkers(Setup& setup, const Resources& resources) {
+  for (const plan::Workload& workload : setup.plan.workloads) TRY(findWorker(setup, resources, workload));
   const auto identity = [](const std::optional<WorkerProgram>& worker) {
     return worker ? std::optional(store::Worker{worker->description.build, worker->environment_class}) : std::nullopt;
   };
   setup.match.built_in = identity(setup.built_in);
   setup.match.command = identity(setup.command);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Leaves out points whose estimated memory does not fit, or lets them be tried (`try_them`), and says which. A point
 /// of which a criterion claims that it is infeasible is always started, because an estimate cannot decide that. Error:
 /// nothing is left to start.
-llvm::Error markInfeasible(Setup& setup, bool try_them, ProgressListener& listener) {
+Error markInfeasible(Setup& setup, bool try_them, ProgressListener& listener) {
   size_t expected = 0, startable = 0;
   std::string why;
   const std::set<std::string> claimed = judge::claimedInfeasible(setup.plan);
@@ -101,39 +101,38 @@ llvm::Error markInfeasible(Setup& setup, bool try_them, ProgressListener& listen
     }
     startable += point.startable();
   }
-  if (expected == 0) return llvm::Error::success();
+  if (expected == 0) return Error::success();
   const std::string points =
       fmt::format("{} {} estimated not to fit in memory", base::counted(expected, "point"), base::are(expected));
   if (startable == 0) {
-    return base::failure("nothing to run: {} ({}); --try-infeasible runs them anyway", points, why);
+    return failure("nothing to run: {} ({}); --try-infeasible runs them anyway", points, why);
   }
   listener.message(try_them ? fmt::format("{} ({}), run anyway", points, why)
                             : fmt::format("{} and skipped ({}); --try-infeasible runs them", points, why));
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Does everything that can refuse a run without touching the store; only agents of other nodes write logs to the
 /// results folder. Each step needs those before it: slots need the nodes, workers need slots and environment, and the
 /// lanes on nodes need the workers.
-llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
+Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
   Setup setup;
   setup.plan = plan;
-  if (auto error = findNodes(setup, options, options.results)) return error;
-  if (auto error = findSlots(setup, options, listener)) return error;
+  TRY(findNodes(setup, options, options.results));
+  TRY(findSlots(setup, options, listener));
   if (setup.null_machine) listener.message("the GPUs are simulated and compute nothing: this run gives no verdict");
-  if (auto error = markUnavailable(setup, listener)) return error;
-  if (auto error = markInfeasible(setup, options.try_infeasible, listener)) return error;
+  TRY(markUnavailable(setup, listener));
+  TRY(markInfeasible(setup, options.try_infeasible, listener));
   shareDevices(setup, listener);
   sayChoices(setup, listener);
-  if (auto error = commandEnvironment(ownVariables(), options.pass_env).moveInto(setup.command_environment))
-    return error;
-  if (auto error = findWorkers(setup, options)) return error;
+  setup.command_environment = TRY(commandEnvironment(ownVariables(), options.pass_env));
+  TRY(findWorkers(setup, options));
   findHeater(setup, options, listener);
-  if (auto error = spreadOverNodes(setup, options, listener)) return error;
+  TRY(spreadOverNodes(setup, options, listener));
   // Processes are asked for the points that are left.
   if (!setup.plan.processes().empty()) setup.plan.indexPoints();
-  if (auto error = inputs::checkDataExists(plan)) return error;
-  if (auto error = inputs::findCommandFiles(setup.plan, options.results).moveInto(setup.command_files)) return error;
+  TRY(inputs::checkDataExists(plan));
+  setup.command_files = TRY(inputs::findCommandFiles(setup.plan, options.results));
   if (setup.command)
     for (const std::string& line : notGivenLines(setup.command_environment, setup.command_files))
       listener.message(line);
@@ -142,20 +141,19 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& optio
 
 /// Digests data, commands and their inputs into `setup.match`, compares data with the lock, and plans the copies on
 /// scratch disks. Reading the data also warms the page cache.
-llvm::Error digestAll(Setup& setup, const EngineOptions& options, const inputs::Tick& tick) {
+Error digestAll(Setup& setup, const EngineOptions& options, const inputs::Tick& tick) {
   // The watch notes the files before they are read, so that a change in between is seen.
   setup.files = inputs::FileWatch(setup.plan, setup.command_files);
-  auto digests = inputs::digestData(setup.plan, tick);
-  if (!digests) return digests.takeError();
+  auto digests = TRY(inputs::digestData(setup.plan, tick));
   // Data that the lock does not name is not held to anything.
-  for (const auto& [path, digest] : *digests)
+  for (const auto& [path, digest] : digests)
     if (const auto* locked = base::entryOf(options.locked_data, path); locked && *locked != digest)
-      return base::failure(
+      return failure(
           "{} has changed since the lock was written ({} instead of {}): restore it, or renew the lock with `expc plan "
           "--lock`",
           path, digest, *locked);
-  if (!options.scratch.empty()) setup.copies = inputs::scratchCopies(setup.plan, *digests, options.scratch);
-  setup.match.data_digests = std::move(*digests);
+  if (!options.scratch.empty()) setup.copies = inputs::scratchCopies(setup.plan, digests, options.scratch);
+  setup.match.data_digests = std::move(digests);
   // Variables that commands get count like data: trials with other values of them are others.
   if (setup.match.command)
     for (const auto& [name, value] : setup.command_environment.recorded)
@@ -165,35 +163,34 @@ llvm::Error digestAll(Setup& setup, const EngineOptions& options, const inputs::
 
 /// Records a run that starts no trial. It has no session of its own, so the newest session on its nodes stands in;
 /// without one nothing is recorded.
-llvm::Error recordRun(const Env& env, store::Outcome outcome) {
+Error recordRun(const Env& env, store::Outcome outcome) {
   std::set<std::vector<std::string>> own;
   for (unsigned lane = 0; lane < env.setup.lanes.size(); ++lane)
     own.insert(sessionPlace(env.setup, lane, {"", 1}).nodes);
   const auto& sessions = env.store.contents().sessions;
   const auto newest = std::find_if(sessions.rbegin(), sessions.rend(),
                                    [&](const auto& session) { return own.count(session.second.where.nodes) != 0; });
-  if (newest == sessions.rend()) return llvm::Error::success();
-  auto id = env.store.addRun(env.record(newest->first));
-  if (!id) return id.takeError();
-  return env.store.endRun(*id, env.now(), outcome, store::claimsOf(env.setup.plan));
+  if (newest == sessions.rend()) return Error::success();
+  auto id = TRY(env.store.addRun(env.record(newest->first)));
+  return env.store.endRun(id, env.now(), outcome, store::claimsOf(env.setup.plan));
 }
 
 /// The tick of long work before the first trial: keeps the lease alive, and ends the work on an interrupt.
 inputs::Tick tickOf(store::Store& store) {
-  return [&store]() -> llvm::Error {
-    return launch::Interrupts::requested() ? base::failure("interrupted before the first trial") : store.heartbeat();
+  return [&store]() -> Error {
+    return launch::Interrupts::requested() ? failure("interrupted before the first trial") : store.heartbeat();
   };
 }
 
 /// Whether the error is only the consequence of an interrupt. Consumes the error in that case.
-bool isStop(llvm::Error& error) {
+bool isStop(Error& error) {
   if (!launch::Interrupts::requested()) return false;
-  llvm::consumeError(std::move(error));
+  consumeError(std::move(error));
   return true;
 }
 
 /// Ends a run before its first trial: returns the error, or records an interrupted run if the user ended it.
-llvm::Error stopped(const Env& env, llvm::Error error) {
+Error stopped(const Env& env, Error error) {
   if (!isStop(error)) return error;
   env.outcome.ending = Ending::Interrupted;
   return recordRun(env, {store::Outcome::Interrupted});
@@ -212,19 +209,18 @@ void load(const Env& env, judge::Index& index) {
 }
 
 /// Makes the copies of data on the scratch disk of each machine, before any session, so that no trial pays for them.
-llvm::Error copyData(const Env& env) {
-  if (env.setup.copies.empty()) return llvm::Error::success();
-  if (auto error = makeCopies(env.setup, tickOf(env.store), env.tell())) return error;
+Error copyData(const Env& env) {
+  if (env.setup.copies.empty()) return Error::success();
+  TRY(makeCopies(env.setup, tickOf(env.store), env.tell()));
   const size_t nodes = env.setup.nodes ? env.setup.nodes->all().size() : 1;
   env.listener.say("trials read their data from {}{}", env.options.scratch,
                    nodes == 1 ? std::string() : fmt::format(" on each of {} nodes", nodes));
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Runs preparations, then the campaign. If a preparation produced other files than assumed, what counted before may be
 /// of another program, so the index is loaded anew.
-llvm::Error measure(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases,
-                    judge::Index& index) {
+Error measure(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases, judge::Index& index) {
   auto changed = prepareCommands(env, launcher);
   if (!changed) return stopped(env, changed.takeError());
   // The index that was loaded before the preparations still holds.
@@ -236,7 +232,7 @@ llvm::Error measure(const Env& env, launch::Launcher& launcher, const machine::D
 
 /// Runs the campaign on the launcher that the options give, else on nodes, else on this machine with its devices
 /// leased.
-llvm::Error campaign(const Env& env, judge::Index& index) {
+Error campaign(const Env& env, judge::Index& index) {
   const Setup& setup = env.setup;
   const EngineOptions& options = env.options;
   // Another run that wants the same devices shows this text to its user.
@@ -254,7 +250,7 @@ llvm::Error campaign(const Env& env, judge::Index& index) {
     const auto begin = [&](const nodes::Node& node) {
       const nodes::AgentTask task{workers("worker-server." + node.name), setup.lanes_per_node, options.devices,
                                   options.device_locks, owner};
-      return llvm::json::Object{{"begin", base::written(task)}};
+      return json::Object{{"begin", base::written(task)}};
     };
     auto begun = setup.nodes->ask("begun", begin, env.tell());
     return begun ? on(*nodes::launcherOn(*setup.nodes, setup.lanes.size(), env.tell(), env.clock))
@@ -272,7 +268,7 @@ llvm::Error campaign(const Env& env, judge::Index& index) {
 }
 
 /// The body of run(), once the results folder is leased.
-llvm::Error execute(const Env& env) {
+Error execute(const Env& env) {
   judge::Index index(env.setup.plan, judge::Index::Keep::ForRun);
   load(env, index);
   // Incomplete differs from NothingToDo: trials are missing, but they failed for good and are not tried again.
@@ -295,7 +291,7 @@ llvm::Error execute(const Env& env) {
 
 }  // namespace
 
-llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
+Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
   const launch::Interrupts interrupts;
   RunOutcome outcome;
   // Trials run in other folders, so everything below uses absolute names.
@@ -303,10 +299,10 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
   for (std::string* folder : {&absolute.traces, &absolute.scratch})
     if (!folder->empty()) *folder = std::filesystem::absolute(*folder).lexically_normal().string();
-  if (auto error = checkHost({plan.root, absolute.results, absolute.traces, absolute.scratch})) return error;
+  TRY(checkHost({plan.root, absolute.results, absolute.traces, absolute.scratch}));
   Traces traces(absolute.traces);
-  if (auto error = traces.prepare()) return error;
-  const auto stopped = [&](llvm::Error error) -> llvm::Expected<RunOutcome> {
+  TRY(traces.prepare());
+  const auto stopped = [&](Error error) -> Expected<RunOutcome> {
     if (!isStop(error)) return error;
     outcome.ending = Ending::Interrupted;
     return outcome;
@@ -327,9 +323,9 @@ llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& opti
   listener.finished();
   if (const std::string text = traces.summary(setup->plan); !text.empty() && !error) listener.message(text);
   // The first error is the one to report; a failure to close usually follows from it.
-  llvm::Error closing = store->close();
+  Error closing = store->close();
   if (error) {
-    llvm::consumeError(std::move(closing));
+    consumeError(std::move(closing));
     return error;
   }
   if (closing) return closing;
@@ -342,35 +338,32 @@ std::vector<std::string> notGiven(const plan::Plan& plan, const EngineOptions& o
   auto environment = commandEnvironment(ownVariables(), options.pass_env);
   auto files = inputs::findCommandFiles(plan, options.results);
   if (environment && files) return notGivenLines(*environment, *files);
-  llvm::consumeError(environment.takeError());  // a run says what is wrong
-  llvm::consumeError(files.takeError());
+  consumeError(environment.takeError());  // a run says what is wrong
+  consumeError(files.takeError());
   return {};
 }
 
-llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,
-                                                         double seconds) {
-  if (auto error = inputs::checkDataExists(plan)) return error;
-  auto files = inputs::findCommandFiles(plan, options.results);
-  if (!files) return files.takeError();
+Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,
+                                                   double seconds) {
+  TRY(inputs::checkDataExists(plan));
+  auto files = TRY(inputs::findCommandFiles(plan, options.results));
   if (!store::isStore(options.results)) return store::Results{};
   const launch::Interrupts interrupts;
   ProgressListener nobody;
-  auto setup = prepare(plan, options, nobody);
-  if (!setup) return setup.takeError();
+  auto setup = TRY(prepare(plan, options, nobody));
   std::vector<std::string> untold;
-  auto store = store::Store::openForReading(options.results, untold);
-  if (!store) return store.takeError();
+  auto store = TRY(store::Store::openForReading(options.results, untold));
   // The tick ends the reading after `seconds`. `over` tells that apart from a real error.
   bool over = false;
-  const inputs::Tick tick = [&, end = options.clock->boot() + seconds]() -> llvm::Error {
+  const inputs::Tick tick = [&, end = options.clock->boot() + seconds]() -> Error {
     over = launch::Interrupts::requested() || options.clock->boot() > end;
-    return over ? base::failure("not read to its end") : llvm::Error::success();
+    return over ? failure("not read to its end") : Error::success();
   };
-  auto error = digestAll(*setup, options, tick);
-  if (!error) error = digestPrepared(*setup, options.results, store->contents(), tick);
+  auto error = digestAll(setup, options, tick);
+  if (!error) error = digestPrepared(setup, options.results, store.contents(), tick);
   if (error && !over) return error;
-  if (over) return llvm::consumeError(std::move(error)), std::nullopt;
-  return store->load(plan, setup->match);
+  if (over) return consumeError(std::move(error)), std::nullopt;
+  return store.load(plan, setup.match);
 }
 
 }  // namespace expc::engine

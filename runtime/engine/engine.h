@@ -6,12 +6,11 @@
 //
 // Which trials are missing is decided in runtime/judge. docs/layers/engine.md has the reasons for the design.
 
-#include <llvm/Support/Error.h>
-
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/engine/options.h"
 #include "runtime/engine/progress.h"
 #include "runtime/plan/plan.h"
@@ -26,7 +25,7 @@ namespace expc::engine {
 /// not what the lock holds, the results folder cannot be written or is in use, or no point is available on this
 /// machine. A failing trial is a result, not an error. Handles SIGINT and SIGTERM while it runs; one run at a time in a
 /// process.
-llvm::Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener);
+Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener);
 
 /// Hints about what commands of the plan may look for and would not get, one line each: variables that are set here,
 /// modules beside the study. Empty if a run would be refused.
@@ -34,7 +33,7 @@ std::vector<std::string> notGiven(const plan::Plan& plan, const EngineOptions& o
 
 /// The stored trials that a run would continue from. Returns nothing if its inputs cannot be digested within `seconds`.
 /// Errors are those that would refuse the run. Writes nothing, and asks no worker if nothing is stored.
-llvm::Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,
-                                                         double seconds);
+Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,
+                                                   double seconds);
 
 }  // namespace expc::engine

@@ -19,6 +19,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/launch/trial_watch.h"
 #include "runtime/engine/launch/worker_client.h"
 #include "runtime/plan/command.h"
@@ -38,12 +39,12 @@ constexpr size_t kAtOnce = 64;  // trials of one question: each is a process of 
 /// The energy from the readings that a trial's environment keeps; nothing if there are none.
 std::optional<double> energyIn(const std::string& environment) {
   auto parsed = base::parseJson(environment);
-  if (!parsed) llvm::consumeError(parsed.takeError());
-  const llvm::json::Object* object = parsed ? parsed->getAsObject() : nullptr;
-  const llvm::json::Value* kept = object ? object->get("readings") : nullptr;
+  if (!parsed) consumeError(parsed.takeError());
+  const json::Object* object = parsed ? parsed->getAsObject() : nullptr;
+  const json::Value* kept = object ? object->get("readings") : nullptr;
   if (!kept) return std::nullopt;
   auto readings = base::readRecord<validity::Readings>(*kept, "what was seen");
-  if (!readings) return llvm::consumeError(readings.takeError()), std::nullopt;  // written by another version
+  if (!readings) return consumeError(readings.takeError()), std::nullopt;  // written by another version
   return validity::energyOf(*readings);
 }
 
@@ -60,15 +61,14 @@ class Extraction {
   Extraction(const plan::Plan& plan, store::Store& store, const std::string& worker, ExtractOutcome& outcome)
       : plan_(plan), store_(store), worker_(worker), outcome_(outcome) {}
 
-  llvm::Error run() {
+  Error run() {
     // Places with a valid trial come first: their failed attempts need not be read.
     std::vector<Trial> trials = store_.endedTrials(plan_);
     for (const Trial& trial : trials)
       if (trial.status == TrialStatus::Valid) valid_.insert({trial.block, trial.position});
     for (Trial& trial : trials) sort(std::move(trial));
-    for (auto& [lacking, batch] : batches_)
-      if (auto error = read(batch)) return error;
-    return llvm::Error::success();
+    for (auto& [lacking, batch] : batches_) TRY(read(batch));
+    return Error::success();
   }
 
  private:
@@ -127,38 +127,34 @@ class Extraction {
   }
 
   /// Asks the worker for the batch's values, kAtOnce outputs at a time.
-  llvm::Error read(Batch& batch) {
+  Error read(Batch& batch) {
     for (size_t first = 0; first < batch.trials.size(); first += kAtOnce) {
       const size_t last = std::min(first + kAtOnce, batch.trials.size());
       std::vector<std::string> outputs;
       for (size_t i = first; i < last; ++i)
         outputs.push_back(
             std::filesystem::absolute(store::keptOutput(store_.folder(), batch.trials[i].first.id)).string());
-      auto lines = launch::askForMetrics(worker_, store_.folder(),
-                                         llvm::json::Object{{"command", base::written(batch.command)},
-                                                            {"metrics", base::jsonTexts(batch.metrics)},
-                                                            {"root", base::jsonText(plan_.root)},
-                                                            {"outputs", base::jsonTexts(outputs)}});
-      if (!lines) return lines.takeError();
-      if (lines->size() != outputs.size())
-        return base::failure("the worker '{}' did not answer for every output", worker_);
-      for (size_t i = first; i < last; ++i)
-        if (auto error = take(batch.trials[i].first, batch.trials[i].second, (*lines)[i - first])) return error;
+      auto lines = TRY(launch::askForMetrics(worker_, store_.folder(),
+                                             json::Object{{"command", base::written(batch.command)},
+                                                          {"metrics", base::jsonTexts(batch.metrics)},
+                                                          {"root", base::jsonText(plan_.root)},
+                                                          {"outputs", base::jsonTexts(outputs)}}));
+      if (lines.size() != outputs.size()) return failure("the worker '{}' did not answer for every output", worker_);
+      for (size_t i = first; i < last; ++i) TRY(take(batch.trials[i].first, batch.trials[i].second, lines[i - first]));
     }
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Stores the answer for one trial. An output that cannot be read counts as refused.
-  llvm::Error take(Trial& trial, store::TrialKey& key, const std::string& line) {
-    auto event = protocol::eventFromLine(line);
-    if (!event) return event.takeError();
-    if (event->type != protocol::Event::Type::Result) {
-      ++outcome_.refused[event->reason];
-      return llvm::Error::success();
+  Error take(Trial& trial, store::TrialKey& key, const std::string& line) {
+    auto event = TRY(protocol::eventFromLine(line));
+    if (event.type != protocol::Event::Type::Result) {
+      ++outcome_.refused[event.reason];
+      return Error::success();
     }
     // A value that is no number means that the device cannot give it, and an earlier number stays; or that the output
     // has none, as it is read now.
-    for (const auto& [name, value] : event->metrics) {
+    for (const auto& [name, value] : event.metrics) {
       if (key.readings.contains(name.str())) {
         trial.metrics.erase(name.str());
         trial.series.erase(name.str());
@@ -166,13 +162,13 @@ class Extraction {
       }
       if (const auto number = base::measuredNumber(value))
         trial.metrics[name.str()] = *number;
-      else if (!trial.metrics.count(name.str()) && !llvm::is_contained(trial.not_on_device, name))
+      else if (!trial.metrics.count(name.str()) && !is_contained(trial.not_on_device, name))
         trial.not_on_device.push_back(name.str());
     }
     // Energy is no output of the program but a reading of the monitor, which the environment keeps.
     if (!key.readings.contains(plan::kEnergy)) trial.supply(plan::kEnergy, energyIn(trial.environment_json));
-    for (const auto& [name, value] : event->series) trial.series[name.str()] = base::measuredNumbers(value);
-    takeRows(trial, launch::rowsOf(*event));
+    for (const auto& [name, value] : event.series) trial.series[name.str()] = base::measuredNumbers(value);
+    takeRows(trial, launch::rowsOf(event));
     trial.key = std::make_shared<const store::TrialKey>(std::move(key));
     ++outcome_.read;
     return store_.reread(trial);
@@ -206,16 +202,15 @@ class Extraction {
 
 }  // namespace
 
-llvm::Expected<ExtractOutcome> extract(const plan::Plan& plan, const std::string& results,
-                                       const std::string& command_worker) {
+Expected<ExtractOutcome> extract(const plan::Plan& plan, const std::string& results,
+                                 const std::string& command_worker) {
   ExtractOutcome outcome;
-  auto store = store::Store::openForWriting(results, outcome.messages);
-  if (!store) return store.takeError();
-  if (auto error = Extraction(plan, *store, command_worker, outcome).run()) {
-    llvm::consumeError(store->close());
+  auto store = TRY(store::Store::openForWriting(results, outcome.messages));
+  if (auto error = Extraction(plan, store, command_worker, outcome).run()) {
+    consumeError(store.close());
     return error;
   }
-  if (auto error = store->close()) return error;
+  TRY(store.close());
   return outcome;
 }
 

@@ -3,12 +3,11 @@
 // Reads metrics again from the kept output of commands, after a study changed how it extracts them, so that nothing has
 // to run again. Trials of the store come in; trials with new values and readings go back to it.
 
-#include <llvm/Support/Error.h>
-
 #include <map>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::engine {
@@ -26,7 +25,6 @@ struct ExtractOutcome {
 /// that the plan reads differently from how the trial was read, or that the trial lacks, are read from its kept output;
 /// other values stay. Error: the results folder is in use or not a store, or the worker `command_worker` cannot be
 /// asked.
-llvm::Expected<ExtractOutcome> extract(const plan::Plan& plan, const std::string& results,
-                                       const std::string& command_worker);
+Expected<ExtractOutcome> extract(const plan::Plan& plan, const std::string& results, const std::string& command_worker);
 
 }  // namespace expc::engine

@@ -19,7 +19,6 @@ namespace expc::engine {
 namespace {
 
 namespace fs = std::filesystem;
-using llvm::StringRef;
 
 /// Prefixes of variables that training libraries and their run-times read.
 constexpr StringRef kKnown[] = {

@@ -4,7 +4,7 @@
 
 namespace expc::engine {
 
-machine::Placement placementOf(const llvm::json::Object& parameters) {
+machine::Placement placementOf(const json::Object& parameters) {
   const auto name = parameters.getString("numa").value_or("near");
   return name == "far" ? machine::Placement::Far : name == "any" ? machine::Placement::Any : machine::Placement::Near;
 }

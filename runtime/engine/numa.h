@@ -5,13 +5,14 @@
 
 #include <llvm/Support/JSON.h>
 
+#include "runtime/base/llvm.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/slots.h"
 
 namespace expc::engine {
 
 /// The placement that the parameter `numa` asks for; near without the parameter.
-machine::Placement placementOf(const llvm::json::Object& parameters);
+machine::Placement placementOf(const json::Object& parameters);
 
 /// Whether a placement differs from near only in that ranks may move between cores, as on a machine with one memory
 /// node.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/engine/launch/clock.h"
 #include "runtime/engine/launch/launcher.h"
 #include "runtime/engine/nodes/nodes.h"
@@ -35,7 +36,7 @@ struct Resources {
 
 /// The options of one run. RunPolicy adds limits, attempts and what counts (judge/index.h).
 struct EngineOptions : Resources, judge::RunPolicy {
-  llvm::json::Object system;                       // the machine's values that the rules used; kept with each session
+  json::Object system;                             // the machine's values that the rules used; kept with each session
   std::string results;                             // folder; made if missing
   bool keep_trial_folders = false;                 // also those of commands' valid trials; failed ones stay anyway
   uint64_t log_limit = protocol::kLogLimit;        // bytes of a rank's log, or of an output of a command

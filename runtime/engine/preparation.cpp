@@ -14,6 +14,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/results_folder.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/interrupts.h"
@@ -45,9 +46,9 @@ std::string lastDigest(const store::Contents& known, const std::string& file) {
 
 }  // namespace
 
-llvm::Error prepareCommand(const Setup& setup, const std::string& results, launch::TrialRunner& runner,
-                           ProgressListener& listener, const launch::Clock& clock, const plan::Point& point,
-                           const std::string& folder) {
+Error prepareCommand(const Setup& setup, const std::string& results, launch::TrialRunner& runner,
+                     ProgressListener& listener, const launch::Clock& clock, const plan::Point& point,
+                     const std::string& folder) {
   const plan::Plan& plan = setup.plan;
   const plan::Workload& workload = setup.workloadOf(point);
   const plan::Preparation& preparation = *workload.command->preparation;
@@ -66,26 +67,24 @@ llvm::Error prepareCommand(const Setup& setup, const std::string& results, launc
   spec.prepared = folder;
   request.log_prefix = fmt::format("{}/prepare-{}", logFolder(results), name);
   request.timeout_seconds = preparation.timeout_seconds.value_or(judge::kDefaultTimeoutSeconds);
-  if (auto error = inputs::makeTrialFolder(folder, setup.command_files[point.workload])) return error;
+  TRY(inputs::makeTrialFolder(folder, setup.command_files[point.workload]));
   const double begin = clock.boot();
-  auto end = runner.run(request);
-  if (!end) return end.takeError();
-  if (end->status == store::TrialStatus::Interrupted && launch::Interrupts::requested()) return llvm::Error::success();
-  if (end->status != store::TrialStatus::Valid)
-    return base::failure("preparing workload {} for {} failed: {}{} (output: {}); no trial was started", workload.name,
-                         plan.label(point), end->reason,
-                         notGivenText(end->reason, *workload.command, setup.command_environment, plan.root, folder),
-                         plan::outputsOf(folder));
+  auto end = TRY(runner.run(request));
+  if (end.status == store::TrialStatus::Interrupted && launch::Interrupts::requested()) return Error::success();
+  if (end.status != store::TrialStatus::Valid)
+    return failure("preparing workload {} for {} failed: {}{} (output: {}); no trial was started", workload.name,
+                   plan.label(point), end.reason,
+                   notGivenText(end.reason, *workload.command, setup.command_environment, plan.root, folder),
+                   plan::outputsOf(folder));
   // Some programs end with 0 although their last writes failed on a full disk.
   if (const int full = inputs::noRoomBeside(folder)) return files::cannotWrite(results, full);
-  if (const std::string left = leftBehindText(*end, "the preparation"); !left.empty()) listener.message(left);
+  if (const std::string left = leftBehindText(end, "the preparation"); !left.empty()) listener.message(left);
   listener.say("prepared {} for {} in {}", workload.name, plan.label(point), durationText(clock.boot() - begin));
   // Last, so that the mark never stands beside an incomplete folder.
   return files::write(markOf(folder), "", files::Links::Refused);
 }
 
-llvm::Error digestPrepared(Setup& setup, const std::string& results, const store::Contents& known,
-                           const inputs::Tick& tick) {
+Error digestPrepared(Setup& setup, const std::string& results, const store::Contents& known, const inputs::Tick& tick) {
   auto& digests = setup.match.data_digests;
   std::set<std::string> seen;
   for (const plan::Point* started : setup.plan.started()) {
@@ -104,14 +103,14 @@ llvm::Error digestPrepared(Setup& setup, const std::string& results, const store
       } else if (seen.insert(file).second) {
         // Points share folders; each file is read once.
         setup.files.watch(file, path);
-        if (auto error = inputs::digestPath(path, tick).moveInto(digests[file])) return error;
+        digests[file] = TRY(inputs::digestPath(path, tick));
       }
     }
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher) {
+Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher) {
   const inputs::Tick tick = [&env] { return env.store.heartbeat(); };
   launch::TrialRunner runner(launcher, env.clock, tick);
   bool any = false;
@@ -120,14 +119,13 @@ llvm::Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher)
     if (launch::Interrupts::requested()) return false;
     const std::string folder = point.startable() ? preparedFolder(env.setup, point, env.options.results) : "";
     if (folder.empty() || isFilled(folder)) continue;
-    if (auto error = prepareCommand(env.setup, env.options.results, runner, env.listener, env.clock, point, folder))
-      return error;
+    TRY(prepareCommand(env.setup, env.options.results, runner, env.listener, env.clock, point, folder));
     any = true;
   }
   if (!any || launch::Interrupts::requested()) return false;
   // The files exist now: replace the assumed digests by real ones, and report whether any assumption was wrong.
   const auto before = env.setup.match.data_digests;
-  if (auto error = digestPrepared(env.setup, env.options.results, env.store.contents(), tick)) return error;
+  TRY(digestPrepared(env.setup, env.options.results, env.store.contents(), tick));
   return before != env.setup.match.data_digests;
 }
 

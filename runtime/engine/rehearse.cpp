@@ -13,6 +13,7 @@
 
 #include "runtime/base/files/results_folder.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/inputs/data.h"
@@ -48,7 +49,7 @@ class Rehearser {
         options_(options),
         folder_(rehearsal::folderOf(options.results)),
         listener_(listener),
-        launcher_(llvm::cantFail(launch::launcherHere(
+        launcher_(cantFail(launch::launcherHere(
             {setup.built_in ? setup.built_in->path : "", setup.command ? setup.command->path : "", setup.environment,
              folder_ + "/logs/worker-server.log"},
             [&listener](const std::string& text) { listener.message(text); }, launch::Clock::real(), 1,
@@ -61,8 +62,8 @@ class Rehearser {
       cards_.memory = cards_.memory == 0 ? gpu.memory_bytes : std::min(cards_.memory, gpu.memory_bytes);
   }
 
-  llvm::Expected<RehearsalOutcome> run() {
-    if (auto error = rehearsal::read(options_.results, setup_.plan.study).moveInto(known_)) return error;
+  Expected<RehearsalOutcome> run() {
+    known_ = TRY(rehearsal::read(options_.results, setup_.plan.study));
     outcome_.study.study = setup_.plan.study;
     std::set<std::string> started;  // a process that goes through levels by itself is launched once
     for (const plan::Point& point : setup_.plan.points) {
@@ -76,14 +77,14 @@ class Rehearser {
     }
     for (const plan::Point& point : setup_.plan.points) {
       if (const std::string why = whyNot(point); !why.empty()) {
-        if (auto error = leaveOut(point, why)) return error;
+        TRY(leaveOut(point, why));
       } else if (isKept(point)) {
         outcome_.study.put(*known_.find(point.id));
       } else if (!launch::Interrupts::requested()) {
-        if (auto error = rehearse(point)) return error;
+        TRY(rehearse(point));
       }
     }
-    if (auto error = commands_.end()) return error;
+    TRY(commands_.end());
     // Ends the workers before the last message, so that nothing of theirs is printed behind it.
     launcher_.reset();
     listener_.finished();
@@ -112,27 +113,26 @@ class Rehearser {
   }
 
   /// Records that a point is not rehearsed, and why.
-  llvm::Error leaveOut(const plan::Point& point, std::string why) {
+  Error leaveOut(const plan::Point& point, std::string why) {
     rehearsal::Point seen = blank(point);
     seen.reason = std::move(why);
     outcome_.study.put(seen);
     // A real result in the file, of an earlier rehearsal on other cards, is worth more than this note.
     const rehearsal::Point* before = known_.find(point.id);
     const bool stays = before && (before->outcome != Outcome::NotRehearsed || before->reason == seen.reason);
-    return stays ? llvm::Error::success() : write(seen);
+    return stays ? Error::success() : write(seen);
   }
 
   /// Rehearses the process of a point, unless that was done for another one, and records what was seen. An interrupted
   /// one is not recorded.
-  llvm::Error rehearse(const plan::Point& point) {
+  Error rehearse(const plan::Point& point) {
     const plan::Point& started = setup_.plan.startedFor(point);
     rehearsal::Point& seen = by_process_.try_emplace(started.id).first->second;
     const rehearsal::Point own = blank(point);
     if (seen.point.empty()) {
       seen = own;
-      auto ended = launch(started, seen);
-      if (!ended) return ended.takeError();
-      if (!*ended) return by_process_.erase(started.id), llvm::Error::success();
+      auto ended = TRY(launch(started, seen));
+      if (!ended) return by_process_.erase(started.id), Error::success();
     }
     seen.point = own.point;
     seen.label = own.label;
@@ -142,7 +142,7 @@ class Rehearser {
   }
 
   /// Launches a point and fills in what was seen. Returns false if it was interrupted.
-  llvm::Expected<bool> launch(const plan::Point& point, rehearsal::Point& seen) {
+  Expected<bool> launch(const plan::Point& point, rehearsal::Point& seen) {
     TrialNote shown;
     shown.rehearsal = true;
     shown.point_label = seen.label;
@@ -160,25 +160,23 @@ class Rehearser {
     launch::TrialRequest asked = request(point);
     const bool command = setup_.workloadOf(point).command.has_value();
     // Services of an earlier point would take memory of the cards.
-    if (!command)
-      if (auto error = commands_.end()) return error;
-    auto end = command ? commands_.run(point, std::move(asked), progress) : runner_.run(asked, progress);
-    if (!end) return end.takeError();
-    if (end->status == TrialStatus::Interrupted) return false;
+    if (!command) TRY(commands_.end());
+    auto end = TRY(command ? commands_.run(point, std::move(asked), progress) : runner_.run(asked, progress));
+    if (end.status == TrialStatus::Interrupted) return false;
     seen.worker_build = setup_.workerOf(setup_.workloadOf(point)).description.build;
-    const bool runs = end->status == TrialStatus::Valid, here = end->host_memory;
+    const bool runs = end.status == TrialStatus::Valid, here = end.host_memory;
     seen.outcome = runs ? missing.empty() ? Outcome::Runs : Outcome::LacksData
-                   : end->status == TrialStatus::Infeasible && !here ? Outcome::DoesNotFit
-                                                                     : Outcome::Failed;
-    seen.reason = runs ? missing : end->reason;
+                   : end.status == TrialStatus::Infeasible && !here ? Outcome::DoesNotFit
+                                                                    : Outcome::Failed;
+    seen.reason = runs ? missing : end.reason;
     // A rehearsal takes memory of the machine that it runs on, which says nothing of the one that it is for.
     if (here) seen.reason = fmt::format("this machine's own memory does not suffice to rehearse it: {}", seen.reason);
-    seen.rehearsed = std::move(end->rehearsed);
-    seen.notes = std::move(end->notes);
-    seen.seconds = end->seconds;
+    seen.rehearsed = std::move(end.rehearsed);
+    seen.notes = std::move(end.notes);
+    seen.seconds = end.seconds;
     spent_seconds_ += seen.seconds;
     ++outcome_.rehearsed;
-    listener_.trialEnded(shown, end->status, seen.seconds, end->reason);
+    listener_.trialEnded(shown, end.status, seen.seconds, end.reason);
     return true;
   }
 
@@ -186,7 +184,7 @@ class Rehearser {
   /// place, so that the rest of the point is seen.
   std::string missingData(const plan::Point& point) const {
     for (const std::string& path : store::dataPathsOf(point, setup_.plan.data_paths))
-      if (auto missing = inputs::checkDataExists(setup_.plan, path)) return llvm::toString(std::move(missing));
+      if (auto missing = inputs::checkDataExists(setup_.plan, path)) return toString(std::move(missing));
     return "";
   }
 
@@ -201,7 +199,7 @@ class Rehearser {
     spec.memory_limit = setup_.machine.memory_bytes / 5 * 4;
     request.log_prefix = fmt::format("{}/logs/{}", folder_, point.id);
     if (setup_.workloadOf(point).command) return request;
-    spec.settings = llvm::json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
+    spec.settings = json::Object{{"steps", kSteps}, {"warmup", kWarmup}};
     placeRanks(request, partsOf(setup_, setup_.lane(0), {}, point),
                setup_.workerOf(setup_.workloadOf(point)).description.isOneProcess(spec.workload, spec.parameters));
     spec.memory_limit /= spec.world_size;
@@ -221,7 +219,7 @@ class Rehearser {
     return seen;
   }
 
-  llvm::Error write(const rehearsal::Point& point) {
+  Error write(const rehearsal::Point& point) {
     known_.put(point);
     return rehearsal::write(options_.results, known_);
   }
@@ -242,17 +240,16 @@ class Rehearser {
 };
 
 /// Everything that can refuse a rehearsal without touching the results folder.
-llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& options, ProgressListener& listener) {
+Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& options, ProgressListener& listener) {
   assert(options.null_gpus && "a rehearsal runs on simulated GPUs only");
   Setup setup;
   setup.plan = plan;
-  if (auto error = findSlots(setup, options, listener)) return error;
+  TRY(findSlots(setup, options, listener));
   if (!std::getenv(kDrop)) setup.environment.push_back(fmt::format("{}={}", kDrop, kDropped));
   // The parameter `numa` changes times only, which a rehearsal does not measure.
   markUnavailable(setup, /*places=*/false);
-  if (auto error = commandEnvironment(ownVariables(), {}).moveInto(setup.command_environment)) return error;
-  for (const plan::Workload& workload : plan.workloads)
-    if (auto error = findWorker(setup, options, workload)) return error;
+  setup.command_environment = TRY(commandEnvironment(ownVariables(), {}));
+  for (const plan::Workload& workload : plan.workloads) TRY(findWorker(setup, options, workload));
   auto files = inputs::findCommandFiles(setup.plan, options.results);
   if (files) {
     setup.command_files = std::move(*files);
@@ -260,7 +257,7 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& op
     return setup;
   }
   // A program that this machine lacks keeps nothing else from being rehearsed.
-  const std::string why = llvm::toString(files.takeError());
+  const std::string why = toString(files.takeError());
   for (plan::Point& point : setup.plan.points)
     if (setup.workloadOf(point).command) point.unavailable = why;
   return setup;
@@ -268,22 +265,21 @@ llvm::Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& op
 
 }  // namespace
 
-llvm::Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const RehearsalOptions& options,
-                                          ProgressListener& listener) {
+Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const RehearsalOptions& options,
+                                    ProgressListener& listener) {
   const launch::Interrupts interrupts;
   RehearsalOptions absolute = options;
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
-  if (auto error = checkHost({plan.root, absolute.results})) return error;
-  auto setup = prepare(plan, absolute, listener);
-  if (!setup) return setup.takeError();
+  TRY(checkHost({plan.root, absolute.results}));
+  auto setup = TRY(prepare(plan, absolute, listener));
   const std::string folder = rehearsal::folderOf(absolute.results);
-  if (auto error = files::makeFolder(folder + "/logs")) return error;
+  TRY(files::makeFolder(folder + "/logs"));
   std::vector<std::string> messages;
   // The lease is of the folder of rehearsals, not of the store.
   auto lease = store::Lease::acquire(folder, "rehearse", messages);
   for (const std::string& message : messages) listener.message(message);
   if (!lease) return lease.takeError();
-  return Rehearser(*setup, absolute, *lease, listener).run();
+  return Rehearser(setup, absolute, *lease, listener).run();
 }
 
 }  // namespace expc::engine

@@ -4,11 +4,10 @@
 // much memory it takes, and whether the point runs and fits at all, without a GPU. Results go to runtime/rehearsal's
 // file, never to the store, and no verdict comes from them.
 
-#include <llvm/Support/Error.h>
-
 #include <optional>
 #include <string>
 
+#include "runtime/base/llvm.h"
 #include "runtime/engine/engine.h"
 #include "runtime/rehearsal/rehearsal.h"
 
@@ -33,7 +32,7 @@ struct RehearsalOutcome {
 /// RESULTS/rehearsals/STUDY.json after each point, so that the next call continues an interrupted rehearsal. A point
 /// that fails is a result. Errors: a worker is missing or lacks the workload; the results folder cannot be written, is
 /// in use, or holds a damaged file of rehearsals. Handles SIGINT and SIGTERM while it runs.
-llvm::Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const RehearsalOptions& options,
-                                          ProgressListener& listener);
+Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const RehearsalOptions& options,
+                                    ProgressListener& listener);
 
 }  // namespace expc::engine

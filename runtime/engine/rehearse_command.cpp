@@ -1,7 +1,5 @@
 #include "runtime/engine/rehearse_command.h"
 
-#include <llvm/ADT/StringRef.h>
-
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -10,6 +8,7 @@
 
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/rank_process.h"
@@ -58,26 +57,25 @@ CommandRehearser::CommandRehearser(Setup& setup, const std::string& folder, std:
   setup.command_environment.variables.push_back(kRecord + folder_ + kRecords);
 }
 
-llvm::Expected<launch::TrialEnd> CommandRehearser::run(const plan::Point& point, launch::TrialRequest request,
-                                                       std::function<void(const protocol::Event&)> progress) {
+Expected<launch::TrialEnd> CommandRehearser::run(const plan::Point& point, launch::TrialRequest request,
+                                                 std::function<void(const protocol::Event&)> progress) {
   if (std::string why = prepared(point, request.spec); !why.empty())
     return endedBy(TrialStatus::Failed, std::move(why));
   const store::Block block;
   const std::vector<NodePart> parts = partsOf(setup_, setup_.lane(0), block, point);
-  if (auto error = complete(point, parts, request)) return error;
+  TRY(complete(point, parts, request));
   passOver();
   const ServedTrial trial{point, block, position_++, 1, parts};
   while (true) {
-    auto ready = services_.ready(0, trial);
-    if (!ready) return ready.takeError();
-    if (*ready || launch::Interrupts::requested()) break;
-    if (auto error = runner_.attend()) return error;
+    auto ready = TRY(services_.ready(0, trial));
+    if (ready || launch::Interrupts::requested()) break;
+    TRY(runner_.attend());
   }
   if (launch::Interrupts::requested()) return endedBy(TrialStatus::Interrupted);
   if (!services_.death(0)) passOver();
   services_.address(0, request);
   const launch::TrialEnd* dead = services_.death(0);
-  auto end = dead ? llvm::Expected<launch::TrialEnd>(endedBy(dead->status, dead->reason))
+  auto end = dead ? Expected<launch::TrialEnd>(endedBy(dead->status, dead->reason))
                   : runner_.run(request, std::move(progress), [this] { return services_.death(0); });
   if (!end || end->status == TrialStatus::Interrupted) return end;
   takeRecords(request.spec.folder, *end);
@@ -86,11 +84,10 @@ llvm::Expected<launch::TrialEnd> CommandRehearser::run(const plan::Point& point,
   return end;
 }
 
-llvm::Error CommandRehearser::end() {
+Error CommandRehearser::end() {
   services_.end(0);
-  while (!runner_.isIdle())
-    if (auto error = runner_.attend()) return error;
-  return llvm::Error::success();
+  while (!runner_.isIdle()) TRY(runner_.attend());
+  return Error::success();
 }
 
 std::string CommandRehearser::prepared(const plan::Point& point, protocol::TrialSpec& spec) {
@@ -100,13 +97,13 @@ std::string CommandRehearser::prepared(const plan::Point& point, protocol::Trial
   spec.prepared = folder_ + "/" + name;
   const auto [known, is_new] = prepared_.emplace(spec.prepared, "");
   if (is_new)
-    known->second = llvm::toString(
-        prepareCommand(setup_, folder_, runner_, listener_, launch::Clock::real(), point, spec.prepared));
+    known->second =
+        toString(prepareCommand(setup_, folder_, runner_, listener_, launch::Clock::real(), point, spec.prepared));
   return known->second;
 }
 
-llvm::Error CommandRehearser::complete(const plan::Point& point, const std::vector<NodePart>& parts,
-                                       launch::TrialRequest& request) {
+Error CommandRehearser::complete(const plan::Point& point, const std::vector<NodePart>& parts,
+                                 launch::TrialRequest& request) {
   protocol::TrialSpec& spec = request.spec;
   if (const plan::KindDesign* design = plan::designOf(setup_.plan, spec.kind)) spec.settings = design->settings;
   for (const auto& [name, value] :
@@ -114,17 +111,17 @@ llvm::Error CommandRehearser::complete(const plan::Point& point, const std::vect
     spec.settings[name] = value;
   if (spec.settings.get("epochs")) spec.settings["epochs"] = 1;
   const std::string folder = folder_ + "/trials/" + point.id;
-  if (auto error = inputs::makeTrialFolder(folder, setup_.command_files[point.workload])) return error;
+  TRY(inputs::makeTrialFolder(folder, setup_.command_files[point.workload]));
   std::error_code failed;
   std::filesystem::create_directories(folder + kRecords, failed);
   std::vector<std::string> variables = commandVariables(setup_);
-  std::erase_if(variables, [](llvm::StringRef variable) { return variable.starts_with(kRecord); });
+  std::erase_if(variables, [](StringRef variable) { return variable.starts_with(kRecord); });
   variables.push_back(kRecord + folder + kRecords);
   completeForCommand(request, setup_.plan, point, parts, "127.0.0.1", folder, variables,
                      setup_.workloadOf(point).command->ranks);
   spec.memory_limit /= spec.world_size;
   request.timeout_seconds = judge::kDefaultTimeoutSeconds;
-  return llvm::Error::success();
+  return Error::success();
 }
 
 void CommandRehearser::passOver() {

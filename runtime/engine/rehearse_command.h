@@ -4,8 +4,6 @@
 // result. Preparations run and services start as in a run, in the folder of rehearsals: a preparation once for all
 // points that share it, a service once for each instance. Private to this directory.
 
-#include <llvm/Support/Error.h>
-
 #include <functional>
 #include <map>
 #include <optional>
@@ -13,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/engine/campaign.h"
 #include "runtime/engine/launch/trial_runner.h"
 #include "runtime/engine/services.h"
@@ -28,16 +27,16 @@ class CommandRehearser {
 
   /// Runs a few steps of the point. `request` lacks only what a command needs; its memory limit is that of all
   /// processes. If the preparation or a service fails, the point ends with that reason.
-  llvm::Expected<launch::TrialEnd> run(const plan::Point& point, launch::TrialRequest request,
-                                       std::function<void(const protocol::Event&)> progress);
+  Expected<launch::TrialEnd> run(const plan::Point& point, launch::TrialRequest request,
+                                 std::function<void(const protocol::Event&)> progress);
   /// Ends the services.
-  llvm::Error end();
+  Error end();
 
  private:
   /// Prepares the point unless that was done for another one. Returns why it failed, or "".
   std::string prepared(const plan::Point& point, protocol::TrialSpec& spec);
   /// Fills in what ends the trial after its third marked step, with its program or after a while.
-  llvm::Error complete(const plan::Point& point, const std::vector<NodePart>& parts, launch::TrialRequest& request);
+  Error complete(const plan::Point& point, const std::vector<NodePart>& parts, launch::TrialRequest& request);
   /// Passes over the records of preparations and services that have ended.
   void passOver();
   /// Replaces the result by what the records of the processes say, those of services included.

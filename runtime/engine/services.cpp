@@ -7,6 +7,7 @@
 
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/command.h"
 #include "runtime/protocol/port.h"
@@ -37,7 +38,7 @@ std::string leftBehindText(const launch::TrialEnd& end, std::string_view program
   return "";
 }
 
-llvm::Expected<bool> Services::ready(unsigned lane, const ServedTrial& trial) {
+Expected<bool> Services::ready(unsigned lane, const ServedTrial& trial) {
   const auto& command = setup_.workloadOf(trial.point).command;
   std::vector<std::pair<std::string, const plan::Service*>> wanted;
   if (command)
@@ -53,11 +54,11 @@ llvm::Expected<bool> Services::ready(unsigned lane, const ServedTrial& trial) {
   if (death(lane)) return true;
   for (const auto& [key, service] : wanted)
     if (std::ranges::none_of(own, [&](const auto& one) { return one->key == key; }))
-      if (auto error = start(lane, trial, *service, key)) return error;
+      TRY(start(lane, trial, *service, key));
   return death(lane) || std::ranges::all_of(own, [](const auto& one) { return one->seconds.has_value(); });
 }
 
-llvm::Error Services::start(unsigned lane, const ServedTrial& trial, const plan::Service& service, std::string key) {
+Error Services::start(unsigned lane, const ServedTrial& trial, const plan::Service& service, std::string key) {
   auto instance = std::make_shared<Instance>();
   instance->name = service.name;
   instance->key = std::move(key);
@@ -95,7 +96,7 @@ void Services::heard(Instance& instance, const protocol::Event& event) {
   instance.death->reason = fmt::format("the service {}: {}", instance.name, event.reason);
 }
 
-llvm::Error Services::ended(Instance& instance, launch::TrialEnd end) {
+Error Services::ended(Instance& instance, launch::TrialEnd end) {
   instance.gone = true;
   const bool stuck = !end.stuck.empty();
   if (instance.death || (!instance.told && end.status != TrialStatus::Interrupted) || stuck) {
@@ -110,9 +111,9 @@ llvm::Error Services::ended(Instance& instance, launch::TrialEnd end) {
     inputs::TrialFolders::keep(instance.folder);
     if (told_failed_.insert(instance.name).second)
       listener_.say("the service {} failed; its folder {} is kept", instance.name, instance.folder);
-    return llvm::Error::success();
+    return Error::success();
   }
-  return files_.whileLinking([&] { return folders_.drop(instance.folder), llvm::Error::success(); });
+  return files_.whileLinking([&] { return folders_.drop(instance.folder), Error::success(); });
 }
 
 void Services::address(unsigned lane, launch::TrialRequest& request) const {

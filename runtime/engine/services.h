@@ -7,8 +7,6 @@
 // live. A lane keeps the instances that its next trial needs and ends all others first, since devices and ports are
 // theirs until they are gone.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/engine/inputs/file_watch.h"
 #include "runtime/engine/inputs/trial_folders.h"
 #include "runtime/engine/launch/trial_runner.h"
@@ -53,7 +52,7 @@ class Services {
 
   /// Brings up what the trial needs on the lane, and ends what it does not need. Returns whether the trial can start,
   /// or fail: all are ready, or one has died. To be called again whenever something happened until it does.
-  llvm::Expected<bool> ready(unsigned lane, const ServedTrial& trial);
+  Expected<bool> ready(unsigned lane, const ServedTrial& trial);
   /// Completes the request of a trial of the lane with the addresses of its services.
   void address(unsigned lane, launch::TrialRequest& request) const;
   /// How a service of the lane ended before it was told to; null if all are well. `reason` names the service.
@@ -79,10 +78,10 @@ class Services {
     bool gone = false;
   };
 
-  llvm::Error start(unsigned lane, const ServedTrial& trial, const plan::Service& service, std::string key);
+  Error start(unsigned lane, const ServedTrial& trial, const plan::Service& service, std::string key);
   /// Takes a word of an instance: that it is ready, or why it fails.
   void heard(Instance& instance, const protocol::Event& event);
-  llvm::Error ended(Instance& instance, launch::TrialEnd end);
+  Error ended(Instance& instance, launch::TrialEnd end);
   uint16_t portFor() const;
   std::string folderFor(const std::string& name);
 

@@ -3,7 +3,6 @@
 
 #include "runtime/engine/setup.h"
 
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 #include "runtime/base/text.h"
 #include "runtime/engine/numa.h"
@@ -33,16 +33,13 @@ extern char** environ;
 namespace expc::engine {
 namespace {
 
-using llvm::StringRef;
-
 /// Error: the worker does not have the workload in the plan's version. The message lists what it has.
-llvm::Error checkWorkload(const plan::Workload& workload, const launch::WorkerDescription& worker,
-                          const std::string& path) {
-  if (base::valueIn(worker.workloads, workload.name) == workload.version) return llvm::Error::success();
+Error checkWorkload(const plan::Workload& workload, const launch::WorkerDescription& worker, const std::string& path) {
+  if (base::valueIn(worker.workloads, workload.name) == workload.version) return Error::success();
   std::string offered;
   for (const auto& [name, version] : worker.workloads)
     offered += fmt::format("{}{} version {}", offered.empty() ? "" : ", ", name, version);
-  return base::failure(
+  return failure(
       "{} version {} is not in this build of {} ('{}'; it has {}): build worker and expc from one "
       "tree, or name the right worker with --worker PATH",
       workload.name, workload.version, std::filesystem::path(path).filename().string(), path,
@@ -51,12 +48,12 @@ llvm::Error checkWorkload(const plan::Workload& workload, const launch::WorkerDe
 
 /// A driver runs CUDA of its own major version and older (NVIDIA's minor version compatibility). Versions are 1000 *
 /// major + 10 * minor, as cuDriverGetVersion counts them.
-llvm::Error checkDriver(const machine::Machine& machine, const WorkerProgram& worker) {
-  const llvm::json::Object* libraries = worker.description.libraries.getAsObject();
+Error checkDriver(const machine::Machine& machine, const WorkerProgram& worker) {
+  const json::Object* libraries = worker.description.libraries.getAsObject();
   const int64_t built_for = libraries ? libraries->getInteger("cuda").value_or(0) : 0;
-  if (machine.cuda_driver == 0 || machine.cuda_driver / 1000 >= built_for / 1000) return llvm::Error::success();
+  if (machine.cuda_driver == 0 || machine.cuda_driver / 1000 >= built_for / 1000) return Error::success();
   const auto text = [](int64_t version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); };
-  return base::failure(
+  return failure(
       "the NVIDIA driver {} is too old: it runs CUDA up to {}, '{}' was built for {}. Update the driver, or measure on "
       "the CPU with --devices cpu:N",
       machine.gpu_driver, text(machine.cuda_driver), worker.path, text(built_for));
@@ -72,16 +69,16 @@ bool isTooFar(const Setup& setup, const plan::Point& point) {
 
 /// Asks a worker to describe itself, and derives the environment class of its trials from machine, slots, libraries and
 /// number of lanes.
-llvm::Expected<WorkerProgram> describe(const Setup& setup, const std::string& path) {
+Expected<WorkerProgram> describe(const Setup& setup, const std::string& path) {
   WorkerProgram program;
   program.path = path;
-  if (auto error = launch::describeWorker(path, setup.environment).moveInto(program.description)) return error;
+  program.description = TRY(launch::describeWorker(path, setup.environment));
   const bool null_cards = setup.null_machine != nullptr;
   program.environment_class = (null_cards ? std::string(store::kNullClass) : "") +
                               machine::environmentClass(setup.machine, setup.lanes.front().slots,
                                                         program.description.libraries, setup.lanes.size());
   if (setup.slots.front().gpu) {
-    if (auto error = checkDriver(setup.machine, program)) return error;
+    TRY(checkDriver(setup.machine, program));
   }
   return program;
 }
@@ -140,13 +137,13 @@ bool mustAgree(StringRef name) { return isAmong(kAgree, name) || name.starts_wit
 
 }  // namespace
 
-llvm::Error checkHost(const std::vector<std::string>& folders) {
+Error checkHost(const std::vector<std::string>& folders) {
   if (!base::processOf(getpid()).runs())
-    return base::failure("/proc is not mounted, but expc needs it to watch trials: mount -t proc proc /proc");
+    return failure("/proc is not mounted, but expc needs it to watch trials: mount -t proc proc /proc");
   for (const std::string& path : folders)
-    if (!llvm::json::isUTF8(path))
-      return base::failure("the path '{}' is not UTF-8, so it cannot be passed to trials: rename that folder", path);
-  return llvm::Error::success();
+    if (!json::isUTF8(path))
+      return failure("the path '{}' is not UTF-8, so it cannot be passed to trials: rename that folder", path);
+  return Error::success();
 }
 
 std::vector<std::string> ownVariables() {
@@ -155,8 +152,8 @@ std::vector<std::string> ownVariables() {
   return all;
 }
 
-llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& all,
-                                                      const std::vector<std::string>& passed) {
+Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& all,
+                                                const std::vector<std::string>& passed) {
   std::map<std::string, std::string> set;
   // The first of two equal names wins, as with getenv.
   for (const std::string& variable : all) {
@@ -165,17 +162,17 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
   }
   for (const std::string& name : passed) {
     if (name.find('=') != std::string::npos)
-      return base::failure("--pass-env takes a name alone, not '{}': set the variable before `expc`", name);
+      return failure("--pass-env takes a name alone, not '{}': set the variable before `expc`", name);
     if (isAmong(kSet, name))
-      return base::failure(
+      return failure(
           "--pass-env {}: expc sets this variable for each trial. To use another value, set it in the command: command "
           "[\"env\", \"{}=${{value}}\", …]",
           name, name);
     if (!set.count(name))
-      return base::failure("--pass-env {}: that variable is not set here; set it, or leave the option out", name);
+      return failure("--pass-env {}: that variable is not set here; set it, or leave the option out", name);
   }
   CommandEnvironment environment;
-  llvm::json::Object agreed;
+  json::Object agreed;
   for (const auto& [name, value] : set) {
     // A variable that was asked for by name is one that the result may depend on.
     const bool named = isAmong(passed, name), agrees = named || mustAgree(name);
@@ -183,9 +180,8 @@ llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::str
       if (!isAmong(kSet, name)) environment.withheld.push_back(name);
       continue;
     }
-    if (!llvm::json::isUTF8(value))
-      return base::failure("the variable {} is not UTF-8, so it cannot be passed to trials: change it, or unset it",
-                           name);
+    if (!json::isUTF8(value))
+      return failure("the variable {} is not UTF-8, so it cannot be passed to trials: change it, or unset it", name);
     environment.variables.push_back(name + "=" + value);
     if (!agrees) continue;
     // The digest suffices to tell environments apart, and reveals no value in the environment class.
@@ -204,22 +200,22 @@ std::vector<std::string> commandVariables(const Setup& setup) {
   return variables;
 }
 
-llvm::Error findSlots(Setup& setup, const Resources& resources, ProgressListener& listener) {
+Error findSlots(Setup& setup, const Resources& resources, ProgressListener& listener) {
   setup.machine = setup.nodes ? setup.nodes->all().front().machine : machine::probe(resources.null_gpus);
   for (const std::string& note : setup.machine.notes) listener.message(note);
   // `--devices N` takes the first N GPUs, so those that other runs hold come last.
   machine::putFreeFirst(setup.machine.gpus, resources.device_locks);
-  if (auto error = machine::slots(setup.machine, resources.devices).moveInto(setup.slots)) return error;
+  setup.slots = TRY(machine::slots(setup.machine, resources.devices));
   // One lane with all slots, until shareDevices() divides them.
   setup.lanes = {{setup.slots, machine::AlikeSets(setup.machine, setup.slots), 0, {}}};
   // Null cards exist only in processes with the null libraries, which share their state through this folder.
-  if (!setup.slots.front().null) return llvm::Error::success();
+  if (!setup.slots.front().null) return Error::success();
   setup.null_machine = std::make_unique<files::TemporaryFolder>();
   if (setup.null_machine->path().empty())
-    return base::failure("no folder for the simulated GPUs: {}; set TMPDIR to a folder for temporary files",
-                         std::strerror(errno));
+    return failure("no folder for the simulated GPUs: {}; set TMPDIR to a folder for temporary files",
+                   std::strerror(errno));
   setup.environment = machine::nullEnvironment(setup.machine, setup.null_machine->path() + "/machine");
-  return llvm::Error::success();
+  return Error::success();
 }
 
 void markUnavailable(Setup& setup, bool places) {
@@ -262,21 +258,20 @@ void shareDevices(Setup& setup, ProgressListener& listener) {
   listener.say("{} blocks run in parallel, on devices {}{}", sets.size(), shown, sets.size() < asked ? fewer : "");
 }
 
-llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload) {
+Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload) {
   std::optional<WorkerProgram>& worker = workload.command ? setup.command : setup.built_in;
   if (!worker) {
     const bool cuda = setup.slots.front().gpu && !resources.cuda_worker.empty();
     // The worker for commands is installed beside the other one.
     std::string path = workload.command ? resources.command_worker : cuda ? resources.cuda_worker : resources.worker;
     if (path.empty()) path = (std::filesystem::path(resources.worker).parent_path() / "expc-worker-command").string();
-    auto found = describe(setup, path);
-    if (!found) return found.takeError();
-    if (workload.command) found->environment_class += "+env." + setup.command_environment.digest;
+    auto found = TRY(describe(setup, path));
+    if (workload.command) found.environment_class += "+env." + setup.command_environment.digest;
     // A configuration that fits under one memory limit need not fit under another, so the limit is part of the class.
-    if (resources.memory_limit > 0) found->environment_class += fmt::format("+memory.{}", resources.memory_limit);
+    if (resources.memory_limit > 0) found.environment_class += fmt::format("+memory.{}", resources.memory_limit);
     // A scratch disk has another speed than the shared file system, so times are not comparable.
-    if (!resources.scratch.empty() && !setup.plan.data_paths.empty()) found->environment_class += "+scratch";
-    worker = std::move(*found);
+    if (!resources.scratch.empty() && !setup.plan.data_paths.empty()) found.environment_class += "+scratch";
+    worker = std::move(found);
   }
   // The plan itself defines a command, so only its patterns are checked. A built-in workload must be in the worker.
   if (!workload.command) return checkWorkload(workload, worker->description, worker->path);

@@ -6,7 +6,6 @@
 //
 // setup.cpp has the parts of one machine, setup_nodes.cpp those of several.
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <memory>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/inputs/command_files.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/inputs/file_watch.h"
@@ -38,7 +38,7 @@ struct CommandEnvironment {
   std::string digest;
   /// These variables for people, name -> value. A variable that was passed by name has only its digest here, since its
   /// value may be a secret.
-  llvm::json::Object recorded;
+  json::Object recorded;
   std::vector<std::string> withheld;  // names of variables that are set here and not passed, sorted
 };
 
@@ -96,8 +96,8 @@ struct Setup {
 
 /// Picks the variables that commands get out of `all` ("NAME=value"). `passed` are names that the user asked for with
 /// --pass-env. Error: such a name is not set, is no name, or is one that expc sets itself; a value is not UTF-8.
-llvm::Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& all,
-                                                      const std::vector<std::string>& passed);
+Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& all,
+                                                const std::vector<std::string>& passed);
 
 /// The environment of this process as "NAME=value".
 std::vector<std::string> ownVariables();
@@ -107,11 +107,11 @@ std::vector<std::string> commandVariables(const Setup& setup);
 
 /// Checks that trials can be started here at all. Error: /proc is not mounted, or a folder's name is not UTF-8, so that
 /// no JSON message can carry it.
-llvm::Error checkHost(const std::vector<std::string>& folders);
+Error checkHost(const std::vector<std::string>& folders);
 
 /// Probes the machine (or takes the first node's), chooses the slots that --devices names, and sets the variables that
 /// workers on null cards need. Error: there are no such devices.
-llvm::Error findSlots(Setup& setup, const Resources& resources, ProgressListener& listener);
+Error findSlots(Setup& setup, const Resources& resources, ProgressListener& listener);
 
 /// Marks points that need more devices or nodes than there are; with `places` also those whose parameter `numa` asks
 /// for cores or memory that this machine does not have.
@@ -123,22 +123,22 @@ void shareDevices(Setup& setup, ProgressListener& listener);
 
 /// Starts agents on the nodes that `resources` names, if any; their logs go to `results`/nodes. Error: a node did not
 /// come.
-llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results);
+Error findNodes(Setup& setup, const Resources& resources, const std::string& results);
 
 /// Gives each node the lanes of the first node, on its own devices; called once the workers are known. If points need
 /// several nodes, a lane spans as many nodes as the largest point needs. Error: nodes differ in hardware, driver,
 /// worker or libraries, which the error names.
-llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressListener& listener);
+Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressListener& listener);
 
 /// Copies the data to the scratch disk of each machine of the run. `tick` is called meanwhile; its error ends the
 /// copying.
-llvm::Error makeCopies(const Setup& setup, const inputs::Tick& tick, const launch::Say& say);
+Error makeCopies(const Setup& setup, const inputs::Tick& tick, const launch::Say& say);
 
 /// The place of a lane's session: hosts, boots and lane. A session continues only at an equal place.
 store::SessionPlace sessionPlace(const Setup& setup, unsigned lane, const launch::LauncherDescription& launcher);
 
 /// Describes the worker that a workload needs, unless that was done for another workload, and checks that it has the
 /// workload in the plan's version (built-in) or can read its metrics (command).
-llvm::Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload);
+Error findWorker(Setup& setup, const Resources& resources, const plan::Workload& workload);
 
 }  // namespace expc::engine

@@ -9,6 +9,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 #include "runtime/base/text.h"
 #include "runtime/engine/nodes/agent.h"
@@ -18,8 +19,8 @@
 namespace expc::engine {
 namespace {
 
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Object;
+using json::Value;
 
 /// The first difference between two machines that a user can recognise, with both values; "" if none of these differ.
 std::string difference(const machine::Machine& one, const machine::Machine& other) {
@@ -36,8 +37,8 @@ std::string difference(const machine::Machine& one, const machine::Machine& othe
   return "";
 }
 
-llvm::Error unlike(const nodes::Node& one, const nodes::Node& other, const std::string& how) {
-  return base::failure(
+Error unlike(const nodes::Node& one, const nodes::Node& other, const std::string& how) {
+  return failure(
       "nodes {} and {} differ ({}), but a comparison needs identical nodes: request them with a constraint or "
       "partition",
       one.name, other.name, how);
@@ -45,62 +46,59 @@ llvm::Error unlike(const nodes::Node& one, const nodes::Node& other, const std::
 
 /// Error: some node has another build of the worker than this machine, or finds other libraries for it. `answers`: by
 /// node, path -> description.
-llvm::Error checkWorker(Setup& setup, WorkerProgram& worker, const std::vector<Value>& answers) {
+Error checkWorker(Setup& setup, WorkerProgram& worker, const std::vector<Value>& answers) {
   const std::vector<nodes::Node>& nodes = setup.nodes->all();
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Object* all = answers[i].getAsObject();
     const Object* own = all ? all->getObject(worker.path) : nullptr;
-    if (!own) return base::failure("node {} does not describe {}", nodes[i].name, worker.path);
+    if (!own) return failure("node {} does not describe {}", nodes[i].name, worker.path);
     if (own->getString("build").value_or("") != worker.description.build)
-      return base::failure(
+      return failure(
           "node {} has another build of {} than this machine: all nodes must "
           "see the same file",
           nodes[i].name, worker.path);
     const Value* libraries = own->get("libraries");
     const Value here = libraries ? *libraries : Value(nullptr);
     if (here != worker.description.libraries)
-      return base::failure(
+      return failure(
           "{} finds other libraries on node {} than here: start the run on one of the nodes, and use identical nodes",
           worker.path, nodes[i].name);
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Lets every node describe the run's workers, and compares the answers with this machine's.
-llvm::Error checkWorkers(Setup& setup, ProgressListener& listener) {
+Error checkWorkers(Setup& setup, ProgressListener& listener) {
   std::vector<WorkerProgram*> workers;
-  llvm::json::Array paths;
+  json::Array paths;
   for (std::optional<WorkerProgram>* worker : {&setup.built_in, &setup.command}) {
     if (!*worker) continue;
     workers.push_back(&**worker);
     paths.push_back(base::jsonText((*worker)->path));
   }
-  auto answers = setup.nodes->ask(
-      "described", [&](const nodes::Node&) { return Object{{"describe", llvm::json::Array(paths)}}; },
-      [&](const std::string& text) { listener.message(text); });
-  if (!answers) return answers.takeError();
-  for (WorkerProgram* worker : workers)
-    if (auto error = checkWorker(setup, *worker, *answers)) return error;
-  return llvm::Error::success();
+  auto answers = TRY(setup.nodes->ask(
+      "described", [&](const nodes::Node&) { return Object{{"describe", json::Array(paths)}}; },
+      [&](const std::string& text) { listener.message(text); }));
+  for (WorkerProgram* worker : workers) TRY(checkWorker(setup, *worker, answers));
+  return Error::success();
 }
 
 /// The lanes of the first node (`first`) with the devices of another node. Error: the node has other devices, or its
 /// environment class differs.
-llvm::Expected<std::vector<LaneDevices>> lanesOn(const Setup& setup, unsigned node, const std::string& devices,
-                                                 const std::vector<LaneDevices>& first) {
+Expected<std::vector<LaneDevices>> lanesOn(const Setup& setup, unsigned node, const std::string& devices,
+                                           const std::vector<LaneDevices>& first) {
   const std::vector<nodes::Node>& nodes = setup.nodes->all();
   const machine::Machine& machine = nodes[node].machine;
-  auto slots = machine::slots(machine, devices);
-  if (!slots) return slots.takeError();
-  if (slots->size() != setup.slots.size())
-    return unlike(nodes.front(), nodes[node], fmt::format("devices: {} and {}", setup.slots.size(), slots->size()));
+  auto slots = TRY(machine::slots(machine, devices));
+  if (slots.size() != setup.slots.size())
+    return unlike(nodes.front(), nodes[node], fmt::format("devices: {} and {}", setup.slots.size(), slots.size()));
   std::vector<LaneDevices> lanes;
   for (const LaneDevices& like : first) {
     LaneDevices& lane = lanes.emplace_back();
     // The i-th slot here stands for the i-th slot of the first node.
     for (const machine::Slot& own : like.slots)
-      for (size_t i = 0; i < slots->size(); ++i)
-        if (setup.slots[i].index == own.index) lane.slots.push_back((*slots)[i]);
+      for (size_t i = 0; i < slots.size(); ++i)
+        if (setup.slots[i].index == own.index) lane.slots.push_back(slots[i]);
     lane.sets = machine::AlikeSets(machine, lane.slots);
     lane.node = node;
     // Libraries are left out: checkWorkers() has compared them.
@@ -135,13 +133,12 @@ std::string spreadText(const Setup& setup, unsigned each) {
 
 }  // namespace
 
-llvm::Error findNodes(Setup& setup, const Resources& resources, const std::string& results) {
-  if (!resources.nodes) return llvm::Error::success();
-  if (resources.null_gpus) return base::failure("--null-gpus works on a single node: run on one node, or leave it out");
-  auto nodes = nodes::Nodes::start(*resources.nodes, results);
-  if (!nodes) return nodes.takeError();
-  setup.nodes = std::move(*nodes);
-  return llvm::Error::success();
+Error findNodes(Setup& setup, const Resources& resources, const std::string& results) {
+  if (!resources.nodes) return Error::success();
+  if (resources.null_gpus) return failure("--null-gpus works on a single node: run on one node, or leave it out");
+  auto nodes = TRY(nodes::Nodes::start(*resources.nodes, results));
+  setup.nodes = std::move(nodes);
+  return Error::success();
 }
 
 std::vector<unsigned> LaneDevices::nodes() const {
@@ -152,9 +149,9 @@ std::vector<unsigned> LaneDevices::nodes() const {
 
 unsigned LaneDevices::nodesFor(const plan::Point& point) const { return plan::nodesOf(point, slots.size()); }
 
-llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressListener& listener) {
-  if (!setup.nodes) return llvm::Error::success();
-  if (auto error = checkWorkers(setup, listener)) return error;
+Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressListener& listener) {
+  if (!setup.nodes) return Error::success();
+  TRY(checkWorkers(setup, listener));
   // A lane has as many nodes as the point that needs most; smaller points use the first nodes of the lane.
   unsigned each = 1;  // nodes of a lane
   for (plan::Point& point : setup.plan.points) {
@@ -176,22 +173,20 @@ llvm::Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressLi
   const unsigned count = setup.nodes->all().size();
   for (unsigned node = 0; node + each <= count; node += each)
     for (unsigned more = 0; more < each; ++more) {
-      auto lanes = lanesOn(setup, node + more, resources.devices, first);
-      if (!lanes) return lanes.takeError();
-      if (more == 0) setup.lanes.insert(setup.lanes.end(), lanes->begin(), lanes->end());
+      auto lanes = TRY(lanesOn(setup, node + more, resources.devices, first));
+      if (more == 0) setup.lanes.insert(setup.lanes.end(), lanes.begin(), lanes.end());
       // Lane i of a further node extends lane i of the group's first node; these are the last lanes so far.
-      for (size_t i = 0; more > 0 && i < lanes->size(); ++i)
-        setup.lanes[setup.lanes.size() - lanes->size() + i].beyond.push_back((*lanes)[i]);
+      for (size_t i = 0; more > 0 && i < lanes.size(); ++i)
+        setup.lanes[setup.lanes.size() - lanes.size() + i].beyond.push_back(lanes[i]);
     }
   listener.message(spreadText(setup, each));
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error makeCopies(const Setup& setup, const inputs::Tick& tick, const launch::Say& say) {
+Error makeCopies(const Setup& setup, const inputs::Tick& tick, const launch::Say& say) {
   if (!setup.nodes) {
-    for (const auto& [path, copy] : setup.copies)
-      if (auto error = inputs::makeCopy(copy, tick)) return error;
-    return llvm::Error::success();
+    for (const auto& [path, copy] : setup.copies) TRY(inputs::makeCopy(copy, tick));
+    return Error::success();
   }
   nodes::CopyTask task;
   for (const auto& [path, copy] : setup.copies) task.copies.push_back(copy);

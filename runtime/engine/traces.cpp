@@ -33,14 +33,14 @@ std::string fileName(std::string_view label) {
 
 }  // namespace
 
-llvm::Error Traces::prepare() const {
-  if (folder_.empty()) return llvm::Error::success();
+Error Traces::prepare() const {
+  if (folder_.empty()) return Error::success();
   std::error_code failed;
   std::filesystem::create_directories(folder_, failed);
   // Checked before the first trial, since the worker would only fail at the end of a profile trial.
   if (!failed && access(folder_.c_str(), W_OK) != 0) failed = std::error_code(errno, std::generic_category());
-  if (!failed) return llvm::Error::success();
-  return base::failure("--trace {}: {}; name a writable folder", folder_, failed.message());
+  if (!failed) return Error::success();
+  return failure("--trace {}: {}; name a writable folder", folder_, failed.message());
 }
 
 std::string Traces::path(const plan::Plan& plan, const plan::Point& point, int64_t trial) const {

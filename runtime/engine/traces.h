@@ -3,12 +3,11 @@
 // Traces of `expc run --trace FOLDER`: decides which trials leave a timeline of what they did, and where. The worker
 // writes the files; this only names them and looks whether they are there.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <set>
 #include <string>
 
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::engine {
@@ -20,7 +19,7 @@ class Traces {
   /// `folder` is absolute; "" means no traces.
   explicit Traces(std::string folder) : folder_(std::move(folder)) {}
   /// Makes the folder. The error says why traces cannot be written there.
-  llvm::Error prepare() const;
+  Error prepare() const;
   /// "EXPC_TRACE=FOLDER/precision=fp32_gpus=2.trial7" for the ranks of a trial, which add ".rank0.json"; "" for one
   /// that is not traced.
   std::string variable(plan::TrialKind kind, const plan::Plan& plan, const plan::Point& point, int64_t trial) const;

@@ -15,7 +15,7 @@ TEST_CASE("the first profile trial of each point is traced, and nothing else") {
   const plan::Plan plan = nullPlan(2, 1);
   const std::string at = folder.path + "/new/traces";
   Traces traces(at);
-  REQUIRE_FALSE(static_cast<bool>(traces.prepare()));
+  REQUIRE_FALSE(bool(traces.prepare()));
   CHECK(std::filesystem::is_directory(at));
   const plan::Point &one = plan.points[0], &two = plan.points[1];
   using plan::TrialKind;
@@ -52,10 +52,10 @@ TEST_CASE("traces that cannot be, and none at all, are said") {
   const TestFolder folder;
   std::ofstream(folder.path + "/file") << "here";
   llvm::Error error = Traces(folder.path + "/file/below").prepare();
-  REQUIRE(static_cast<bool>(error));
+  REQUIRE(bool(error));
   CHECK(llvm::toString(std::move(error)).find("--trace " + folder.path + "/file/below: Not a directory") == 0);
   plan::Plan plan = nullPlan(1, 1);
-  CHECK_FALSE(static_cast<bool>(Traces("").prepare()));
+  CHECK_FALSE(bool(Traces("").prepare()));
   CHECK(Traces("").summary(plan).empty());
   CHECK(Traces("").variable(plan::TrialKind::Profile, plan, plan.points[0], 1).empty());
   CHECK(Traces("/t").summary(plan).find("has no profile trials") != std::string::npos);
@@ -73,6 +73,6 @@ TEST_CASE("traces that cannot be, and none at all, are said") {
   options.traces = folder.path + "/file";
   ProgressListener listener;
   auto refused = run(nullPlan(1, 1), options, listener);
-  REQUIRE_FALSE(static_cast<bool>(refused));
+  REQUIRE_FALSE(bool(refused));
   CHECK(llvm::toString(refused.takeError()).find("--trace") == 0);
 }

@@ -26,8 +26,8 @@
 namespace expc::engine {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
+using json::Array;
+using json::Object;
 
 /// A rank's place among the others, and where they meet.
 struct RankPlace {

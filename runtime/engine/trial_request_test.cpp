@@ -61,7 +61,7 @@ TEST_CASE("one process has all the slots and sees their devices in their order")
   // The specification arrives as it was sent.
   request.spec.workload = "image.mobilenet_v2";
   auto read = base::readRecord<protocol::TrialSpec>(base::written(request.spec), "the trial's specification");
-  REQUIRE_MESSAGE(static_cast<bool>(read), llvm::toString(read.takeError()));
+  REQUIRE_MESSAGE(bool(read), llvm::toString(read.takeError()));
   CHECK(read->slots.size() == 2);
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 using describe::Course;
 using describe::Stay;
-using llvm::json::Object;
+using json::Object;
 
 /// Returns a bar for each of the last 60 stays, scaled from the smallest to the largest median of the whole course.
 std::string sparkline(const Course& course) {

@@ -133,10 +133,10 @@ TEST_CASE("services that follow benchmarks get medians") {
 TEST_CASE("JSON holds the tables with their columns, and what report prints") {
   auto value = base::parseJson(json(example()));
   REQUIRE(value);
-  const llvm::json::Object& object = *value->getAsObject();
+  const json::Object& object = *value->getAsObject();
   CHECK(object.getString("schema") == "expc.export/1");
   CHECK(object.getArray("measurements")->size() == 4);
-  const llvm::json::Object& row = *(*object.getArray("measurements"))[0].getAsObject();
+  const json::Object& row = *(*object.getArray("measurements"))[0].getAsObject();
   CHECK(row.getNumber("value") == 0.1);
   CHECK(row.getInteger("factor_gpus") == 1);
   CHECK_FALSE(row.get("reason"));
@@ -205,8 +205,7 @@ TEST_CASE("a script that says much before it reads its input ends all the same")
       "sys.stderr.write('x' * 200000 + '\\nwhy\\n')\n"
       "sys.exit(1 if len(sys.stdin.read()) == 200000 else 2)\n";
   const auto feed = [](llvm::raw_ostream& in) { in << std::string(200'000, 'y'); };
-  const std::string said =
-      llvm::toString(runPython(script, {}, feed, {"a package", "none", "nothing works"}, "the script"));
+  const std::string said = toString(runPython(script, {}, feed, {"a package", "none", "nothing works"}, "the script"));
   if (said.starts_with("the script: it needs a package")) return;  // this build has no interpreter
   CHECK(said == "the script: why");
 }

@@ -33,7 +33,7 @@ constexpr unsigned kReadSeconds = 24 * 60 * 60;
 
 /// Writes a field of CSV, quoted only if it must be. An empty text is quoted: an empty field means no value.
 void putText(llvm::raw_ostream& out, std::string_view text, bool formulas) {
-  std::string fixed = llvm::json::isUTF8(text) ? "" : llvm::json::fixUTF8(text);
+  std::string fixed = json::isUTF8(text) ? "" : json::fixUTF8(text);
   // These characters begin a formula in a spreadsheet, by OWASP's list on CSV injection.
   if (!formulas && !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos)
     fixed = "'" + (fixed.empty() ? std::string(text) : fixed);
@@ -69,8 +69,8 @@ struct CsvValue {
 
 /// Writes a cell as a member of a JSON object, if it has a value.
 struct JsonValue {
-  llvm::json::OStream& out;
-  llvm::StringRef name;
+  json::OStream& out;
+  StringRef name;
   void operator()(std::monostate) const {}
   void operator()(UnixTime value) const { out.attribute(name, timeText(value)); }
   void operator()(double value) const { out.attribute(name, base::jsonNumber(value)); }
@@ -79,8 +79,8 @@ struct JsonValue {
 };
 
 /// Returns name, type and description of each column.
-llvm::json::Array described(const Table& table) {
-  llvm::json::Array array;
+json::Array described(const Table& table) {
+  json::Array array;
   for (const Column& column : table.columns)
     array.push_back(base::record("name", column.name, "type", std::string(toString(column.type)), "what", column.what));
   return array;
@@ -92,7 +92,7 @@ void writeRows(const Table& table, llvm::raw_ostream& out) {
   const char* before = "\n";
   table.rows([&](Row cells) {
     out << std::exchange(before, ",\n");
-    llvm::json::OStream object(out);
+    json::OStream object(out);
     object.object([&] {
       for (size_t i = 0; i < cells.size(); ++i) std::visit(JsonValue{object, table.columns[i].name}, cells[i]);
     });
@@ -116,7 +116,7 @@ void writeCsv(const Table& table, llvm::raw_ostream& out, bool formulas) {
 
 void writeJson(std::span<const Source> sources, llvm::raw_ostream& out) {
   const Table measured = measurements(sources), values = series(sources);
-  llvm::json::Object columns{{measured.name, described(measured)}, {values.name, described(values)}};
+  json::Object columns{{measured.name, described(measured)}, {values.name, described(values)}};
   out << "{\"schema\": \"" << files::kExportSchema << "\",\n\"columns\": " << base::canonicalJson(std::move(columns))
       << ",\n";
   writeRows(measured, out);
@@ -129,26 +129,26 @@ void writeJson(std::span<const Source> sources, llvm::raw_ostream& out) {
   out << "]}\n";
 }
 
-llvm::Error writeParquet(const std::string& path, const Table& table) {
+Error writeParquet(const std::string& path, const Table& table) {
   // The input of assets/write_parquet.py: the description of the columns in one line of JSON, then CSV with all
   // formulas as they are.
   const auto feed = [&](llvm::raw_ostream& in) {
-    llvm::json::Object about{{"schema", files::kExportSchema}, {"table", table.name}, {"columns", described(table)}};
+    json::Object about{{"schema", files::kExportSchema}, {"table", table.name}, {"columns", described(table)}};
     in << base::canonicalJson(std::move(about)) << '\n';
     writeCsv(table, in);
   };
   // Python writes beside the target under a temporary name, which is renamed once it has succeeded.
-  llvm::Error error = files::writeBy(path, [&](const std::string& temporary) {
+  Error error = files::writeBy(path, [&](const std::string& temporary) {
     return runPython(assets::parquetScript(), {temporary}, feed, kWriter, path);
   });
   return llvm::handleErrors(std::move(error), [](const llvm::ErrorInfoBase& one) {
     // Another file name does not help a missing package.
     const bool lacks = one.convertToErrorCode() == kLacksPackage;
-    return base::failure("cannot write {}{}", one.message(), lacks ? "" : "; name another file with --to FILE");
+    return failure("cannot write {}{}", one.message(), lacks ? "" : "; name another file with --to FILE");
   });
 }
 
-llvm::Error parquetTexts(const std::string& path, const std::string& lines, int64_t most) {
+Error parquetTexts(const std::string& path, const std::string& lines, int64_t most) {
   return runPython(
       assets::parquetTextsScript(), {path, lines, std::to_string(most)}, [](llvm::raw_ostream&) {}, kReader, path,
       kReadSeconds);

@@ -5,7 +5,6 @@
 // (expc.export/1) and listed in docs/export.md; the others follow the standards named here. Functions on text that may
 // come from strangers escape it for their format.
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/base/llvm.h"
 #include "runtime/export/table.h"
 
 namespace expc::exports {
@@ -31,11 +31,11 @@ void writeJson(std::span<const Source> sources, llvm::raw_ostream& out);
 /// Writes a table as the Parquet file `path`, whole or not at all, by Python with pyarrow. Text is UTF-8, times are
 /// microseconds in UTC, and each field carries the description of its column. Error: pyarrow is missing, or the file
 /// cannot be written.
-llvm::Error writeParquet(const std::string& path, const Table& table);
+Error writeParquet(const std::string& path, const Table& table);
 
 /// Converts the first `most` rows of a Parquet file (0: all) to JSON objects, one a line, in the file `lines`. Only
 /// text cells are kept. Error: pyarrow is missing, or `path` cannot be read.
-llvm::Error parquetTexts(const std::string& path, const std::string& lines, int64_t most);
+Error parquetTexts(const std::string& path, const std::string& lines, int64_t most);
 
 /// Returns JUnit's XML: a suite for each study, a case for each criterion and for each thing that is missing. A
 /// criterion that fails is a failure. An undecided one is an error, since a gate must not take it for a pass. A

@@ -4,7 +4,6 @@
 
 #include "runtime/export/python.h"
 
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Program.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 #include "runtime/report/assets.h"
 
@@ -42,23 +42,23 @@ constexpr int kPictureWidth = 640;  // pixels; on the page a chart is as wide as
 
 /// Returns the chart's specification with the style that the page would add.
 std::string standalone(const report::Chart& chart) {
-  llvm::json::Object config = *llvm::cantFail(base::parseJson(report::assets::chartConfig())).getAsObject();
+  json::Object config = *cantFail(base::parseJson(report::assets::chartConfig())).getAsObject();
   config["background"] = "white";
   config["font"] = "sans-serif";
-  llvm::json::Object specification = chart.specification;
+  json::Object specification = chart.specification;
   specification["config"] = std::move(config);
   specification["width"] = kPictureWidth;
-  return base::canonicalJson(llvm::json::Value(std::move(specification)));
+  return base::canonicalJson(json::Value(std::move(specification)));
 }
 
 }  // namespace
 
 const std::error_code kLacksPackage(ENOPKG, std::generic_category());
 
-llvm::Error runPython(std::string_view script, const std::vector<std::string>& arguments,
-                      llvm::function_ref<void(llvm::raw_ostream& in)> feed, const Package& package,
-                      const std::string& about, unsigned seconds) {
-  const auto failure = [&](std::string_view why) { return base::failure("{}: {}", about, why); };
+Error runPython(std::string_view script, const std::vector<std::string>& arguments,
+                function_ref<void(llvm::raw_ostream& in)> feed, const Package& package, const std::string& about,
+                unsigned seconds) {
+  const auto refused = [&](std::string_view why) { return failure("{}: {}", about, why); };
   const auto lacking = [&] {
     return llvm::createStringError(
         kLacksPackage,
@@ -73,16 +73,15 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   if (!python) return lacking();
   base::Pipe in;
   const base::Descriptor said(memfd_create("said", MFD_CLOEXEC));
-  if (in.read < 0 || said < 0) return failure(std::strerror(errno));
-  std::vector<llvm::StringRef> words{*python, "-c", script};
+  if (in.read < 0 || said < 0) return refused(std::strerror(errno));
+  std::vector<StringRef> words{*python, "-c", script};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const std::string from = ofChild(in.read), to = ofChild(said);
   std::string problem;
   bool failed = false;
-  const llvm::sys::ProcessInfo child =
-      llvm::sys::ExecuteNoWait(*python, words, std::nullopt,
-                               {llvm::StringRef(from), llvm::StringRef(), llvm::StringRef(to)}, 0, &problem, &failed);
-  if (failed) return failure(problem);
+  const llvm::sys::ProcessInfo child = llvm::sys::ExecuteNoWait(
+      *python, words, std::nullopt, {StringRef(from), StringRef(), StringRef(to)}, 0, &problem, &failed);
+  if (failed) return refused(problem);
   in.read.close();
   {
     llvm::raw_fd_ostream out(in.write, /*shouldClose=*/false);
@@ -96,15 +95,15 @@ llvm::Error runPython(std::string_view script, const std::vector<std::string>& a
   std::string text;
   char part[4096];
   for (ssize_t got; (got = ::read(said, part, sizeof part)) > 0;) text.append(part, size_t(got));
-  if (code == 0) return llvm::Error::success();
+  if (code == 0) return Error::success();
   if (code == kLacking) return lacking();
-  std::string last = llvm::StringRef(text).rtrim().str();
+  std::string last = StringRef(text).rtrim().str();
   // The last line of a traceback is the error.
   last.erase(0, last.rfind('\n') + 1);
-  return failure(problem.empty() ? last : last.empty() ? problem : problem + ": " + last);
+  return refused(problem.empty() ? last : last.empty() ? problem : problem + ": " + last);
 }
 
-llvm::Error drawChart(const report::Chart& chart, const std::string& format, const std::string& path) {
+Error drawChart(const report::Chart& chart, const std::string& format, const std::string& path) {
   constexpr Package kDrawing{"vl-convert", "charts", "without it the report page saves its charts as SVG and PNG"};
   const auto feed = [&](llvm::raw_ostream& in) { in << standalone(chart); };
   return files::writeBy(path, [&](const std::string& temporary) {

@@ -32,9 +32,9 @@ namespace expc::exports {
 namespace {
 
 using describe::Shift;
+using json::Object;
 using judge::Answer;
 using judge::Verdict;
-using llvm::json::Object;
 using report::MissingThing;
 
 // ---- verdicts of the sides
@@ -354,7 +354,7 @@ std::string text(const Document& document, unsigned width, bool colour) {
   return report::documentText(blocks, width, colour);
 }
 
-llvm::json::Value json(Document document) {
+json::Value json(Document document) {
   for (Section& one : document.sections) document.json[one.part.title] = std::move(one.json);
   return std::move(document.json);
 }

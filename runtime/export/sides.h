@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/describe/course.h"
 #include "runtime/describe/description.h"
 #include "runtime/judge/results.h"
@@ -24,7 +25,7 @@ namespace expc::exports {
 /// A part of a document for people, and the same content as JSON, which stands under the part's title.
 struct Section {
   report::Part part;
-  llvm::json::Array json = {};
+  json::Array json = {};
 
   /// Adds a sentence for people.
   void say(report::Paragraph sentence) { part.blocks.emplace_back(std::move(sentence)); }
@@ -41,7 +42,7 @@ struct Document {
   int exit_code;
   std::vector<Section> sections = {};
   /// Members of the JSON beside those of the sections: schema, study, sides, outcome.
-  llvm::json::Object json;
+  json::Object json;
 };
 
 /// Returns the parts that have something to read.
@@ -49,7 +50,7 @@ std::vector<report::Part> partsOf(const Document& document);
 /// Render a document for a terminal, for a pull request, and as "expc.compare/2".
 std::string text(const Document& document, unsigned width, bool colour);
 std::string markdown(const Document& document);
-llvm::json::Value json(Document document);
+json::Value json(Document document);
 
 /// A set of results of the study, judged.
 struct Side {

@@ -195,7 +195,7 @@ std::vector<Described> factorsOf(std::span<const Source> sources) {
 }
 
 /// Called for each row once its subject is complete.
-using Emit = llvm::function_ref<void()>;
+using Emit = function_ref<void()>;
 
 /// Emits a row for every metric of which the trial has a value, or said that its device cannot give one: first those of
 /// the plan, in its order, then whatever else was measured. A trial that is not valid has no derived metrics.
@@ -250,7 +250,7 @@ Table tableOf(const char* name, std::span<const Source> sources,
   for (Described& factor : factorsOf(sources)) described.push_back(std::move(factor));
   Table table{name};
   for (const Described& one : described) table.columns.push_back(one.column);
-  table.rows = [=](llvm::function_ref<void(Row)> take) {
+  table.rows = [=](function_ref<void(Row)> take) {
     std::vector<Cell> row(described.size());
     for (const auto& [plan, results, judgement, history] : sources) {
       // The history holds every trial; those among the results count.

@@ -5,8 +5,6 @@
 // demand; formats.h writes them. Tables hold every trial of a study's points, also those that do not count, so that
 // readers can select for themselves.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -15,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/describe/description.h"
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
@@ -65,7 +64,7 @@ using Row = std::span<const Cell>;
 struct Table {
   const char* name;
   std::vector<Column> columns = {};
-  std::function<void(llvm::function_ref<void(Row)> take)> rows = {};
+  std::function<void(function_ref<void(Row)> take)> rows = {};
 };
 
 /// The table with a row for each trial and metric, derived metrics included; a trial without any value has one row

@@ -2,7 +2,6 @@
 // the median of each metric at each point, with the ends of its interval. These services keep numbers only, so values
 // that are not finite are left out, and names must stay the same from run to run.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
@@ -15,13 +14,14 @@
 #include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/export/formats.h"
 
 namespace expc::exports {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
+using json::Array;
+using json::Object;
 
 /// A finite median with its place. Refers to its source, which must outlive it.
 struct Median {
@@ -44,7 +44,7 @@ struct Median {
 };
 
 /// Calls `take` for every finite median, by study, point and metric.
-void eachMedian(std::span<const Source> sources, llvm::function_ref<void(const Median&)> take) {
+void eachMedian(std::span<const Source> sources, function_ref<void(const Median&)> take) {
   for (const Source& source : sources)
     for (const plan::Point& point : source.plan.points)
       for (const plan::Metric& metric : source.plan.metrics)

@@ -328,7 +328,7 @@ std::pair<double, const BlockValues*> Evidence::correlation(const plan::Cell& ce
 
 bool Evidence::wantsAny() const {
   return std::any_of(std::begin(wanted), std::end(wanted),
-                     [](const std::vector<bool>& places) { return llvm::is_contained(places, true); });
+                     [](const std::vector<bool>& places) { return is_contained(places, true); });
 }
 
 bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
@@ -343,7 +343,7 @@ bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<
     return planned && planned->adaptive.value_or(true);
   };
   return repetitionsAdapt(index.plan(), kind) || std::ranges::any_of(index.looks(), [&](const store::PastLook& look) {
-           return adapted(look) && llvm::is_contained(runs, look.run);
+           return adapted(look) && is_contained(runs, look.run);
          });
 }
 

@@ -247,8 +247,8 @@ TEST_CASE("a plan with several assertions and with at least comes back, and is c
   plan.criteria[0].claim.kind = Kind::AtLeast;
   plan.criteria[0].claim.least = 1;
   for (plan::Point& point : plan.points) point.workload = 0;
-  const llvm::json::Value json = plan::toJson(plan);
-  const llvm::json::Object& written = *json.getAsObject()->getArray("criteria")->front().getAsObject();
+  const json::Value json = plan::toJson(plan);
+  const json::Object& written = *json.getAsObject()->getArray("criteria")->front().getAsObject();
   CHECK(written.get("bound") == nullptr);
   CHECK(written.getArray("assertions")->size() == 2);
   CHECK(*written.getObject("claim")->getInteger("least") == 1);

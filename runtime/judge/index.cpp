@@ -1,13 +1,13 @@
 #include "runtime/judge/index.h"
 
 #include <llvm/ADT/SmallVector.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "runtime/base/entry.h"
 #include "runtime/base/find.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/stats/design.h"
 
@@ -115,7 +115,7 @@ void Index::add(store::PastLook look) {
   decided_ = {};
 }
 
-bool Index::decided(plan::TrialKind kind, llvm::function_ref<bool()> find) const {
+bool Index::decided(plan::TrialKind kind, function_ref<bool()> find) const {
   std::optional<bool>& known = decided_[size_t(kind)];
   if (!known) known = find();
   return *known;

@@ -4,8 +4,6 @@
 // place of a plan in each block, with its counts kept up to date, so that a question costs what the plan is large and
 // not what was ever measured.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -18,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/stats/running_median.h"
@@ -50,8 +49,8 @@ struct Outcome {
 
 /// All that is known of a place for one kind of trial.
 struct PlaceOutcomes : Endings {
-  std::vector<Outcome> outcomes;                   // by block and session; at most one each
-  const llvm::json::Object* parameters = nullptr;  // of its point
+  std::vector<Outcome> outcomes;             // by block and session; at most one each
+  const json::Object* parameters = nullptr;  // of its point
   /// Values by metric of the index and outcome; infinite where the value diverged, NaN where there is none.
   std::vector<std::vector<double>> values;
   /// Values of metrics that came as series, in the same order; no vector for a metric that never did.
@@ -170,7 +169,7 @@ class Index {
   /// The runs of the store, by number: what they judged, or would have.
   const std::vector<store::PastLook>& looks() const { return looks_; }
   /// The answer of `find` for the kind; it is asked once, until a trial is added.
-  bool decided(plan::TrialKind kind, llvm::function_ref<bool()> find) const;
+  bool decided(plan::TrialKind kind, function_ref<bool()> find) const;
   /// Whether some trial ran on cards that compute nothing.
   bool onNullCards() const { return null_cards_; }
   const Tally& tally() const { return tally_; }

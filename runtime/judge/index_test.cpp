@@ -552,14 +552,13 @@ uint64_t randomRun(Index& index, std::mt19937& random, int64_t& id, int64_t& blo
     trial.reason = "x";
     trial.attempt = lane.attempt;
     trial.limit = index.limit(TrialKind::Timed, place.point);
-    trial.seconds = trial.status == TrialStatus::Timeout ? trial.limit : static_cast<double>(1 + random() % 30);
+    trial.seconds = trial.status == TrialStatus::Timeout ? trial.limit : double(1 + random() % 30);
     index.add(trial);
     ++trials;
     const bool again = trial.status == TrialStatus::Failed && lane.attempt < attempts &&
                        !index.givenUp(TrialKind::Timed, *index.number(place));
     lane.attempt = again ? lane.attempt + 1 : 1;
-    if (!again && ++lane.position == lane.block.places.size())
-      busy.erase(busy.begin() + static_cast<ptrdiff_t>(chosen));
+    if (!again && ++lane.position == lane.block.places.size()) busy.erase(busy.begin() + ptrdiff_t(chosen));
   }
   FAIL("never ends");
   return 0;

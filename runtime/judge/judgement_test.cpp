@@ -73,7 +73,7 @@ TEST_CASE("the order of the records changes nothing") {
   records.timed("fp64-1", 10, 0.1);
   records.add("fp32-2", TrialKind::Timed, 9, TrialStatus::Infeasible).reason = "three";
   const auto told = [](const plan::Why& why) {
-    return why ? std::to_string(static_cast<int>(why->code)) + why->said : std::string();
+    return why ? std::to_string(int(why->code)) + why->said : std::string();
   };
   const auto text = [&](const Judgement& judgement) {
     std::string all;

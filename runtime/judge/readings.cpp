@@ -116,7 +116,7 @@ Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store
 }
 
 void forEachPoint(const plan::Plan& plan, const store::Trial& trial,
-                  llvm::function_ref<void(const plan::Point*, const store::Trial&)> visit) {
+                  function_ref<void(const plan::Point*, const store::Trial&)> visit) {
   const plan::Plan::Process* process = plan.findProcess(trial.place().point);
   if (!process) return visit(plan.findPoint(trial.place().point), trial);
   for (const unsigned row : process->rows) {

@@ -2,8 +2,7 @@
 
 // The points that one trial measured, with its values there.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
 
@@ -12,6 +11,6 @@ namespace expc::judge {
 /// Calls `visit` with each point that a trial measured, and what it measured there: of a process each of its points, of
 /// which the first has the values of the process as well. Null for a point that the plan does not have.
 void forEachPoint(const plan::Plan& plan, const store::Trial& trial,
-                  llvm::function_ref<void(const plan::Point*, const store::Trial&)> visit);
+                  function_ref<void(const plan::Point*, const store::Trial&)> visit);
 
 }  // namespace expc::judge

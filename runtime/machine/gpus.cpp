@@ -4,7 +4,6 @@
 #include "runtime/machine/gpus.h"
 
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/ADT/StringSwitch.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/nvml.h"
 #include "runtime/base/text.h"
 
@@ -162,8 +162,8 @@ std::vector<std::pair<std::string, std::string>> cardVariables(const NullGpus& a
 }
 
 /// Whether the text is a number with a unit, as NULLGPU_MEMORY takes it.
-bool isMemory(llvm::StringRef text) {
-  const llvm::StringRef number = text.take_while([](char c) { return c >= '0' && c <= '9'; });
+bool isMemory(StringRef text) {
+  const StringRef number = text.take_while([](char c) { return c >= '0' && c <= '9'; });
   return !number.empty() && llvm::StringSwitch<bool>(text.drop_front(number.size()))
                                 .Cases("B", "KiB", "MiB", "GiB", "TiB", true)
                                 .Cases("KB", "MB", "GB", "TB", true)
@@ -182,13 +182,13 @@ void prepend(std::vector<std::string>& environment, const char* variable, const 
 
 std::vector<Gpu> visible(std::vector<Gpu> gpus, std::string_view list, std::string& note) {
   std::vector<Gpu> kept;
-  for (llvm::StringRef rest = list, entry; !rest.empty();) {
+  for (StringRef rest = list, entry; !rest.empty();) {
     std::tie(entry, rest) = rest.split(',');
     entry = entry.trim(' ');
     unsigned index = 0;
     const bool is_index = llvm::to_integer(entry, index, 10);
     auto found = std::ranges::find_if(gpus, [&](const Gpu& gpu) {
-      return is_index ? gpu.index == index : !entry.empty() && llvm::StringRef(gpu.uuid).starts_with(entry);
+      return is_index ? gpu.index == index : !entry.empty() && StringRef(gpu.uuid).starts_with(entry);
     });
     if (found == gpus.end()) {
       // "-1" and "NoDevFiles" are the usual ways to name no GPU.
@@ -215,16 +215,16 @@ Variables::~Variables() {
   for (const auto& [name, value] : before_) value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
 }
 
-bool isNullUuid(std::string_view uuid) { return llvm::StringRef(uuid).starts_with("GPU-6e756c6c"); }
+bool isNullUuid(std::string_view uuid) { return StringRef(uuid).starts_with("GPU-6e756c6c"); }
 
-llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& folder) {
+Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& folder) {
   NullGpus asked;
   if (text == "found") return asked;
-  const auto [cards, memory] = llvm::StringRef(text).split('x');
+  const auto [cards, memory] = StringRef(text).split('x');
   const bool has_memory = cards.size() < text.size();
   if (!llvm::to_integer(cards, asked.cards, 10) || asked.cards == 0 || asked.cards > kMostCards ||
       (has_memory && !isMemory(memory))) {
-    return base::failure(
+    return failure(
         "simulated GPUs '{}': expected a number of GPUs up to {}, optionally with their memory, such as 4 or 4x94GiB; "
         "or "
         "'found' for those that the machine shows",
@@ -233,9 +233,8 @@ llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& 
   asked.memory = memory.str();
   for (const char* name : {kNvml, kPreload}) {
     if (std::filesystem::exists(std::filesystem::path(folder) / name)) continue;
-    return base::failure(
-        "simulated GPUs '{}': {} is not in {}: `make cuda` builds the simulated GPU and the worker for it", text, name,
-        folder);
+    return failure("simulated GPUs '{}': {} is not in {}: `make cuda` builds the simulated GPU and the worker for it",
+                   text, name, folder);
   }
   asked.library = (std::filesystem::path(folder) / kNvml).string();
   return asked;

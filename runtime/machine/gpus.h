@@ -4,14 +4,13 @@
 // compute nothing (nullgpu/). A run takes null cards only if `--null-gpus` asks for them, and what it measures on them
 // is marked and never judged.
 
-#include <llvm/Support/Error.h>
-
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/machine/machine.h"
 
 namespace expc::machine {
@@ -34,7 +33,7 @@ class Variables {
 
 /// Parses the value of `--null-gpus`: "4", "4x94GiB", or "found" for cards that the machine shows by itself. `folder`
 /// has the libraries of nullgpu/. The error says which library is missing, or how the option is written.
-llvm::Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& folder);
+Expected<NullGpus> nullGpusFrom(std::string_view text, const std::string& folder);
 
 /// Fills driver and GPUs of `machine`, without cores and memory nodes: the GPUs that NVML shows (base/nvml.h) and
 /// CUDA_VISIBLE_DEVICES leaves, or only those that `machine.null_gpus` asks for. Adds a note if there are none, or

@@ -89,12 +89,12 @@ std::vector<std::string> namesOf(const Slot& slot) {
 std::string shown(const std::string& name) { return name.substr(0, 5) == "core-" ? "core " + name.substr(5) : name; }
 
 /// The error about devices that others hold, grouped by owner.
-llvm::Error taken(const std::map<std::string, std::vector<std::string>>& by_owner) {
+Error taken(const std::map<std::string, std::vector<std::string>>& by_owner) {
   std::string text;
   for (const auto& [owner, devices] : by_owner)
     text += fmt::format("{}{} {} in use by {}", text.empty() ? "" : "; ", fmt::join(devices, ", "),
                         base::are(devices.size()), owner);
-  return base::failure(
+  return failure(
       "{}. Wait, choose other devices (--devices, or taskset for cores), or measure anyway with EXPC_DEVICE_LOCKS=none",
       text);
 }
@@ -107,8 +107,8 @@ std::string leaseFolder() {
   return std::strcmp(named, "none") == 0 ? "" : named;
 }
 
-llvm::Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, const std::string& folder,
-                                                const std::string& owner, std::vector<std::string>& notes) {
+Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, const std::string& folder,
+                                          const std::string& owner, std::vector<std::string>& notes) {
   DeviceLeases leases;
   if (folder.empty()) return leases;
   const auto unlocked = [&](const std::string& path) {

@@ -3,12 +3,11 @@
 // Leases: which run has which devices and cores of this machine, so that two engines do not measure beside each other
 // by accident. They are advisory file locks in one folder for all users.
 
-#include <llvm/Support/Error.h>
-
 #include <string>
 #include <vector>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/llvm.h"
 #include "runtime/machine/machine.h"
 
 namespace expc::machine {
@@ -25,8 +24,8 @@ class DeviceLeases {
   /// Locks all GPUs and cores of `slots`, or nothing. `owner` is shown to others: "expc run of precision, results in
   /// /r". Error: some are taken; it names them and their owners. If the folder cannot be used at all, that is only a
   /// note, and nothing is leased; "" for `folder` leases nothing either.
-  static llvm::Expected<DeviceLeases> take(const std::vector<Slot>& slots, const std::string& folder,
-                                           const std::string& owner, std::vector<std::string>& notes);
+  static Expected<DeviceLeases> take(const std::vector<Slot>& slots, const std::string& folder,
+                                     const std::string& owner, std::vector<std::string>& notes);
 
   /// Notes in the leases of the slot a process that was killed and does not die. As long as it is there, even after
   /// this process's end, take() refuses these devices and names it.

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
+
 namespace expc::machine {
 
 /// The path between two devices: the nearest common ancestor of their paths to the host, in the terms of `nvidia-smi
@@ -75,13 +77,13 @@ struct Machine {
 /// The share of the machine that a rank gets: a GPU with cores near it, or a share of the cores.
 struct Slot {
   bool gpu = false;
-  unsigned index = 0;                 // Gpu::index, or the number of the CPU slot
-  std::string name, uuid;             // of the GPU
-  bool null = false;                  // a null card
-  std::vector<int> cores;             // CPU numbers that the rank is bound to
-  std::vector<int> memory_nodes;      // NUMA nodes that its memory comes from; none: the kernel chooses (placed)
-  unsigned threads = 0;               // threads of operators on the CPU; 0: one for each core
-  llvm::json::Object toJson() const;  // {"device":"cpu","index":0,"cores":[0]}: an entry of TrialSpec::slots
+  unsigned index = 0;             // Gpu::index, or the number of the CPU slot
+  std::string name, uuid;         // of the GPU
+  bool null = false;              // a null card
+  std::vector<int> cores;         // CPU numbers that the rank is bound to
+  std::vector<int> memory_nodes;  // NUMA nodes that its memory comes from; none: the kernel chooses (placed)
+  unsigned threads = 0;           // threads of operators on the CPU; 0: one for each core
+  json::Object toJson() const;    // {"device":"cpu","index":0,"cores":[0]}: an entry of TrialSpec::slots
 };
 
 }  // namespace expc::machine

@@ -80,7 +80,7 @@ void readPlaces(Machine& machine, hwloc_topology_t topology) {
   }
   for (hwloc_obj_t at = nullptr; (at = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, at));) {
     std::vector<int> cores = allowedIn(machine, at->cpuset);
-    if (!cores.empty()) machine.nodes.push_back({static_cast<int>(at->os_index), std::move(cores)});
+    if (!cores.empty()) machine.nodes.push_back({int(at->os_index), std::move(cores)});
   }
 }
 
@@ -150,7 +150,7 @@ void readTopology(Machine& machine) {
 
 /// Paths as an object, other card -> text: {"1": "NV4"}.
 void describeWays(base::JsonRecord& io, std::map<unsigned, Way>& ways) {
-  llvm::json::Object texts;
+  json::Object texts;
   for (const auto& [other, way] : ways) texts[std::to_string(other)] = wayText(way);
   io.field("ways", texts);
   // Texts from another machine or from a store are checked.
@@ -158,7 +158,7 @@ void describeWays(base::JsonRecord& io, std::map<unsigned, Way>& ways) {
   for (const auto& [other, text] : texts) {
     unsigned number = 0;
     const auto way = wayFrom(text.getAsString().value_or("?"));
-    if (!way || !llvm::to_integer(llvm::StringRef(other), number, 10)) return io.fail("ways", "say no ways to cards");
+    if (!way || !llvm::to_integer(StringRef(other), number, 10)) return io.fail("ways", "say no ways to cards");
     ways[number] = *way;
   }
 }

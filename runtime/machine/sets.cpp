@@ -28,7 +28,7 @@ constexpr size_t kMostSets = 64;
 constexpr int kMixed = 1000, kUneven = 500;
 
 /// More NVLinks are nearer than any other path; else the order of Way::Over.
-int distanceOf(const Way& way) { return way.nvlinks > 0 ? -static_cast<int>(way.nvlinks) : static_cast<int>(way.over); }
+int distanceOf(const Way& way) { return way.nvlinks > 0 ? -int(way.nvlinks) : int(way.over); }
 
 /// The GPU of a slot; null for a CPU slot.
 const Gpu* gpuOf(const Machine& machine, const Slot& slot) {
@@ -42,7 +42,7 @@ template <typename Place>
 int placeOf(const std::vector<Place>& places, const std::vector<int>& cores) {
   for (size_t i = 0; i < places.size(); ++i)
     for (const int core : cores)
-      if (std::ranges::find(places[i].cores, core) != places[i].cores.end()) return static_cast<int>(i);
+      if (std::ranges::find(places[i].cores, core) != places[i].cores.end()) return int(i);
   return -1;
 }
 
@@ -94,10 +94,10 @@ std::vector<AlikeSets::Set> evenly(std::vector<AlikeSets::Set> sets, size_t coun
 constexpr const char* kWays[] = {"", "PIX", "PXB", "PHB", "NODE", "SYS"};
 
 std::string wayText(const Way& way) {
-  return way.nvlinks > 0 ? fmt::format("NV{}", way.nvlinks) : kWays[static_cast<size_t>(way.over)];
+  return way.nvlinks > 0 ? fmt::format("NV{}", way.nvlinks) : kWays[size_t(way.over)];
 }
 
-std::optional<Way> wayFrom(llvm::StringRef text) {
+std::optional<Way> wayFrom(StringRef text) {
   Way way;
   if (text.consume_front("NV")) return llvm::to_integer(text, way.nvlinks, 10) ? std::optional(way) : std::nullopt;
   const auto* const name = std::ranges::find(kWays, text);

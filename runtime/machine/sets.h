@@ -4,13 +4,12 @@
 // does not depend on which set it was measured on. Trials rotate over these sets from block to block, which keeps the
 // effect of a single device from being taken for one of the factors.
 
-#include <llvm/ADT/StringRef.h>
-
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/machine/machine.h"
 
 namespace expc::machine {
@@ -19,7 +18,7 @@ namespace expc::machine {
 /// "" if nothing is known.
 std::string wayText(const Way& way);
 /// Parses a text of wayText(); nothing if it is none.
-std::optional<Way> wayFrom(llvm::StringRef text);
+std::optional<Way> wayFrom(StringRef text);
 
 /// A text for how the GPUs in these slots are joined, equal for machines that are joined alike; part of the environment
 /// class. "" for CPU slots, for a single GPU, and if nothing is known.

@@ -5,7 +5,6 @@
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/BLAKE3.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 #include "runtime/machine/sets.h"
 
@@ -28,9 +28,7 @@ constexpr unsigned kDefaultCpuSlots = 4;
 constexpr unsigned kMostOnACore = 16;
 
 /// The error of a value of `--devices`.
-llvm::Error bad(std::string_view devices, std::string_view why) {
-  return base::failure("--devices {}: {}", devices, why);
-}
+Error bad(std::string_view devices, std::string_view why) { return failure("--devices {}: {}", devices, why); }
 
 /// `count` CPU slots that share the allowed cores.
 std::vector<Slot> cpuSlots(const Machine& machine, unsigned count) {
@@ -63,11 +61,10 @@ bool shareCores(const Machine& machine, const std::vector<Slot>& slots) {
 }
 
 /// The error if null cards were asked for and there are none: the machine shows none, or the build lacks them.
-llvm::Error noNullGpus(const NullGpus& asked) {
-  if (asked.cards == 0)
-    return base::failure("--null-gpus found: this machine shows none; --null-gpus 4 simulates four");
-  return base::failure("--null-gpus {}: {} shows no simulated GPU; build it again with `make cuda`", asked.cards,
-                       asked.library);
+Error noNullGpus(const NullGpus& asked) {
+  if (asked.cards == 0) return failure("--null-gpus found: this machine shows none; --null-gpus 4 simulates four");
+  return failure("--null-gpus {}: {} shows no simulated GPU; build it again with `make cuda`", asked.cards,
+                 asked.library);
 }
 
 /// The memory of a card in bytes; 0: not known. Null cards differ in nothing else that matters to a study.
@@ -77,7 +74,7 @@ uint64_t memoryOf(const Machine& machine, const Slot& slot) {
 }
 
 /// A version among the worker's libraries, which is a word or a number.
-std::string versionText(const llvm::json::Value& value) {
+std::string versionText(const json::Value& value) {
   if (const auto text = value.getAsString()) return text->str();
   if (const auto number = value.getAsInteger()) return std::to_string(*number);
   return "?";
@@ -87,8 +84,7 @@ std::string versionText(const llvm::json::Value& value) {
 std::vector<size_t> placesOf(const auto& places, const std::vector<int>& cores) {
   std::vector<size_t> result;
   for (size_t i = 0; i < places.size(); ++i)
-    if (std::ranges::any_of(cores, [&](int core) { return llvm::is_contained(places[i].cores, core); }))
-      result.push_back(i);
+    if (std::ranges::any_of(cores, [&](int core) { return is_contained(places[i].cores, core); })) result.push_back(i);
   return result;
 }
 
@@ -97,16 +93,16 @@ std::vector<size_t> placesOf(const auto& places, const std::vector<int>& cores) 
 std::vector<int> mirrored(const std::vector<int>& cores, const std::vector<int>& own, const std::vector<int>& other) {
   std::set<int> result;
   for (size_t i = 0; i < own.size(); ++i) {
-    if (llvm::is_contained(cores, own[i])) result.insert(other[i % other.size()]);
+    if (is_contained(cores, own[i])) result.insert(other[i % other.size()]);
   }
   return {result.begin(), result.end()};
 }
 
 }  // namespace
 
-llvm::json::Object Slot::toJson() const {
-  llvm::json::Object object{{"device", gpu ? "cuda" : "cpu"}, {"index", index}, {"cores", llvm::json::Array(cores)}};
-  if (!memory_nodes.empty()) object["memory_nodes"] = llvm::json::Array(memory_nodes);
+json::Object Slot::toJson() const {
+  json::Object object{{"device", gpu ? "cuda" : "cpu"}, {"index", index}, {"cores", json::Array(cores)}};
+  if (!memory_nodes.empty()) object["memory_nodes"] = json::Array(memory_nodes);
   // The number of threads matters only if no cores give it (numa = any).
   if (cores.empty() && threads > 0) object["threads"] = threads;
   if (gpu) {
@@ -124,14 +120,14 @@ std::vector<int> share(const std::vector<int>& cores, unsigned index, unsigned p
   return {cores.begin() + index * each, cores.begin() + (index + 1) * each};
 }
 
-llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices) {
+Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices) {
   bool use_gpus = !machine.gpus.empty();
   if (machine.null_gpus && !use_gpus) return noNullGpus(*machine.null_gpus);
   if (devices.empty()) {
     // Without --devices: all GPUs, else a few CPU slots.
     return use_gpus ? gpuSlots(machine) : cpuSlots(machine, std::min(kDefaultCpuSlots, usableCores(machine)));
   }
-  llvm::StringRef number = devices;
+  StringRef number = devices;
   const bool may_share = number.consume_front("cpu:");
   if (may_share) use_gpus = false;
   unsigned count = 0;
@@ -156,7 +152,7 @@ llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view
 
 std::optional<Slot> placed(const Machine& machine, const Slot& slot, Placement place) {
   Slot result = slot;
-  result.threads = static_cast<unsigned>(slot.cores.size());
+  result.threads = unsigned(slot.cores.size());
   // Unbound, but with as many threads as cores of the slot, so that only the binding differs.
   if (place == Placement::Any) {
     result.cores.clear();
@@ -169,7 +165,7 @@ std::optional<Slot> placed(const Machine& machine, const Slot& slot, Placement p
     const auto& other = machine.packages[(home.front() + 1) % machine.packages.size()].cores;
     if (other.empty()) return std::nullopt;
     result.cores = mirrored(slot.cores, machine.packages[home.front()].cores, other);
-    result.threads = static_cast<unsigned>(result.cores.size());
+    result.threads = unsigned(result.cores.size());
   }
   // Memory comes from the nodes next to the cores.
   result.memory_nodes.clear();
@@ -179,7 +175,7 @@ std::optional<Slot> placed(const Machine& machine, const Slot& slot, Placement p
   return result;
 }
 
-std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const llvm::json::Value& libraries,
+std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const json::Value& libraries,
                              unsigned beside) {
   // Written out as text rather than hashed from JSON, since the order of keys in JSON is up to the library.
   std::string text = fmt::format("cpu={}\ndriver={}\n", machine.cpu_model, machine.gpu_driver);
@@ -196,10 +192,10 @@ std::string environmentClass(const Machine& machine, const std::vector<Slot>& sl
   // were.
   if (shareCores(machine, slots)) text += fmt::format("cores={}\n", usableCores(machine));
   if (beside > 1) text += fmt::format("beside={}\n", beside);
-  if (const llvm::json::Object* object = libraries.getAsObject()) {
+  if (const json::Object* object = libraries.getAsObject()) {
     std::vector<std::string> lines;
     for (const auto& [key, value] : *object) {
-      lines.push_back(fmt::format("library={}:{}\n", std::string_view(llvm::StringRef(key)), versionText(value)));
+      lines.push_back(fmt::format("library={}:{}\n", std::string_view(StringRef(key)), versionText(value)));
     }
     std::ranges::sort(lines);
     for (const std::string& line : lines) text += line;

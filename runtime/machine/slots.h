@@ -3,7 +3,6 @@
 // Divides a machine into the slots that trials run on, places a slot's cores and memory for the parameter `numa`, and
 // says by environment classes which slots make comparable measurements.
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <optional>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/machine/machine.h"
 
 namespace expc::machine {
@@ -22,7 +22,7 @@ namespace expc::machine {
 ///
 /// CPU slots share the allowed cores in equal contiguous parts; cores that are left over belong to none. Error: there
 /// are not so many (the message says what is possible), or null cards were asked for and there are none.
-llvm::Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices = "");
+Expected<std::vector<Slot>> slots(const Machine& machine, std::string_view devices = "");
 
 /// Part number `index` of `parts` equal contiguous parts of `cores`. A remainder belongs to no part, so that no part is
 /// better than another. With more parts than cores, each part is one core, and parts share cores.
@@ -45,7 +45,7 @@ std::optional<Slot> placed(const Machine& machine, const Slot& slot, Placement p
 /// such slots.
 ///
 /// A change of this function makes all stored trials incomparable with new ones.
-std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const llvm::json::Value& libraries,
+std::string environmentClass(const Machine& machine, const std::vector<Slot>& slots, const json::Value& libraries,
                              unsigned beside = 1);
 
 /// A line for people: "AMD EPYC, 2 cores, 23 GiB; 2 CPU devices of 1 core".

@@ -19,7 +19,7 @@
 
 namespace expc::plan {
 
-using llvm::json::Value;
+using json::Value;
 namespace {
 
 using base::JsonRecord, base::canonicalJson, base::kDescribed;
@@ -36,8 +36,8 @@ bool isSimple(const Value& value) { return !value.getAsObject() && !value.getAsA
 
 /// Calls `literal` and `name` for the pieces of `text`, in order. The only place that knows the syntax of `${name}`
 /// and `$$`.
-llvm::Error eachPiece(const std::string& text, const std::function<void(std::string_view)>& literal,
-                      const std::function<void(const std::string&)>& name) {
+Error eachPiece(const std::string& text, const std::function<void(std::string_view)>& literal,
+                const std::function<void(const std::string&)>& name) {
   for (size_t at = 0; at < text.size();) {
     const size_t dollar = std::min(text.find('$', at), text.size());
     literal(std::string_view(text).substr(at, dollar - at));
@@ -55,7 +55,7 @@ llvm::Error eachPiece(const std::string& text, const std::function<void(std::str
     name(text.substr(dollar + 2, end - dollar - 2));
     at = end + 1;
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 using From = CommandMetric::From;
@@ -136,7 +136,7 @@ void describe(JsonRecord& io, Command& command) {
   io.list("metrics", command.metrics, [&](JsonRecord& inner, CommandMetric& metric) {
     describe(inner, metric);
     if (metric.from == From::Same) inner.fail("whether two files are equal is not a number");
-    if (llvm::is_contained(names, metric.name)) inner.fail("'" + metric.name + "' is read twice");
+    if (is_contained(names, metric.name)) inner.fail("'" + metric.name + "' is read twice");
     names.push_back(metric.name);
   });
   io.optional(EXPC_NAMED(command, inside, ready, services));
@@ -144,10 +144,10 @@ void describe(JsonRecord& io, Command& command) {
 }
 
 std::string instanceOf(const Service& service, const Point& point) {
-  llvm::json::Object values;
+  json::Object values;
   for (const std::string& name : service.parameters)
     if (const Value* value = point.parameters.get(name)) values[name] = *value;
-  return canonicalJson(llvm::json::Array{base::written(service.command), std::move(values)});
+  return canonicalJson(json::Array{base::written(service.command), std::move(values)});
 }
 
 std::string instancesOf(const Plan& plan, const Point& point) {
@@ -161,7 +161,7 @@ std::string argumentText(const Value& value) {
   if (const auto text = value.getAsString()) return text->str();
   if (const auto flag = value.getAsBoolean()) return *flag ? "true" : "false";
   if (value.getAsNumber()) return numberText(value);
-  const llvm::json::Array* array = value.getAsArray();
+  const json::Array* array = value.getAsArray();
   if (!array || !std::all_of(array->begin(), array->end(), isSimple)) return canonicalJson(value);
   std::string joined;
   for (const Value& element : *array) {
@@ -171,11 +171,11 @@ std::string argumentText(const Value& value) {
   return joined;
 }
 
-llvm::json::Object toJson(const CommandMetric& read) { return base::written(read); }
+json::Object toJson(const CommandMetric& read) { return base::written(read); }
 
-void addArgument(std::map<std::string, std::string>& values, llvm::StringRef name, const Value& value) {
+void addArgument(std::map<std::string, std::string>& values, StringRef name, const Value& value) {
   values[name.str()] = argumentText(value);
-  const llvm::json::Array* list = value.getAsArray();
+  const json::Array* list = value.getAsArray();
   if (!list || list->empty()) return;
   values[(name + kFirst).str()] = argumentText(list->front());
   values[(name + kLast).str()] = argumentText(list->back());
@@ -194,7 +194,7 @@ std::string_view rowsIn(std::string_view pointer) {
 
 std::string rowPart(const CommandMetric& key, double number) { return fmt::format("{:.15g}", number * key.scale); }
 
-std::string rowKey(const Command& command, const llvm::json::Object& parameters) {
+std::string rowKey(const Command& command, const json::Object& parameters) {
   std::vector<std::string> parts;
   for (const CommandMetric& key : command.inside) {
     const Value* level = parameters.get(key.name);
@@ -210,15 +210,15 @@ std::string rowKey(const std::vector<std::string>& parts) {
   return parts.size() == 1 ? parts.front() : canonicalJson(base::jsonTexts(parts));
 }
 
-llvm::Expected<std::set<std::string>> namesIn(const std::string& text) {
+Expected<std::set<std::string>> namesIn(const std::string& text) {
   std::set<std::string> names;
   auto error = eachPiece(text, [](std::string_view) {}, [&](const std::string& name) { names.insert(name); });
   if (error) return error;
   return names;
 }
 
-llvm::Expected<std::vector<std::string>> expandArguments(const std::vector<std::string>& arguments,
-                                                         const std::map<std::string, std::string>& values) {
+Expected<std::vector<std::string>> expandArguments(const std::vector<std::string>& arguments,
+                                                   const std::map<std::string, std::string>& values) {
   // An inactive parameter takes an argument with it, and with that the option whose value it would be.
   std::vector<std::string> result;
   bool before_is_option = false;  // the last one in `result` was written without a parameter and begins with a dash
@@ -271,7 +271,7 @@ std::vector<std::string> parametersIn(std::string_view text) {
   return names;
 }
 
-Command readAt(Command command, const llvm::json::Object& parameters) {
+Command readAt(Command command, const json::Object& parameters) {
   const auto at = [&](CommandMetric& read) {
     const auto fill = [&](std::string& text, bool pattern) {
       text = filledIn(text, [&](const std::string& name) {
@@ -294,9 +294,8 @@ std::string programPath(const std::string& name, const std::string& root) {
   return (std::filesystem::path(root) / name).lexically_normal().string();
 }
 
-const Outside* seenFromOutside(llvm::StringRef name) {
-  const auto* found =
-      std::ranges::find(kSeenFromOutside, name, [](const Outside& one) { return llvm::StringRef(one.name); });
+const Outside* seenFromOutside(StringRef name) {
+  const auto* found = std::ranges::find(kSeenFromOutside, name, [](const Outside& one) { return StringRef(one.name); });
   return found == std::end(kSeenFromOutside) ? nullptr : found;
 }
 

@@ -3,8 +3,6 @@
 // A command's arguments for one trial. Both ends need them: the engine looks for the program before the first
 // trial, and the worker starts it.
 
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <map>
@@ -13,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::plan {
@@ -40,7 +39,7 @@ inline constexpr Outside kSeenFromOutside[] = {{"wall", "Time", false},      {"c
                                                {kHostMemory, "Bytes", true}, {kDeviceMemory, "Bytes", true},
                                                {kDeviceBusy, "Share", true}};
 /// The metric of that name, or null.
-const Outside* seenFromOutside(llvm::StringRef name);
+const Outside* seenFromOutside(StringRef name);
 /// "'wall' (Time), 'cpu_time' (Time), …": all of them.
 std::string seenFromOutsideText();
 
@@ -52,20 +51,20 @@ std::string outputOf(const std::string& folder, const std::string& output, unsig
 
 /// A parameter as an argument: booleans as `true` and `false`, numbers as plain decimals without an exponent, text
 /// as it is, lists of these joined by commas, anything else as canonical JSON.
-std::string argumentText(const llvm::json::Value& value);
+std::string argumentText(const json::Value& value);
 
 /// Behind the name of a parameter that is a list, in `${…}`: its first and its last value.
 inline constexpr char kFirst[] = ".first", kLast[] = ".last";
 /// Adds the texts of `${name}`, and of a list those of its ends.
-void addArgument(std::map<std::string, std::string>& values, llvm::StringRef name, const llvm::json::Value& value);
+void addArgument(std::map<std::string, std::string>& values, StringRef name, const json::Value& value);
 
 /// The key by which values of a row are stored: the levels of the command's inside parameters, in their order. Numbers
 /// agree in 15 digits, since programs print them in other units.
-std::string rowKey(const Command& command, const llvm::json::Object& parameters);
+std::string rowKey(const Command& command, const json::Object& parameters);
 /// The key of a row with these parts.
 std::string rowKey(const std::vector<std::string>& parts);
 /// How a value is read, as plans have it.
-llvm::json::Object toJson(const CommandMetric& read);
+json::Object toJson(const CommandMetric& read);
 /// The part of a JSON pointer that leads to the rows of a table: up to its last `*` or `name=VALUE`. "": each document
 /// is a row.
 std::string_view rowsIn(std::string_view pointer);
@@ -73,13 +72,13 @@ std::string_view rowsIn(std::string_view pointer);
 std::string rowPart(const CommandMetric& key, double number);
 
 /// The names in `${…}` of `text`; `$$` is a dollar sign. An error, which shows the text, if it is not well formed.
-llvm::Expected<std::set<std::string>> namesIn(const std::string& text);
+Expected<std::set<std::string>> namesIn(const std::string& text);
 
 /// Replaces `${name}` in `arguments` by the text of that name. An argument that names something without a value (an
 /// inactive parameter) is left out, together with an option that stands alone before it: "--rank", "${rank}".
 /// Errors: an argument that is not well formed, or has a null character.
-llvm::Expected<std::vector<std::string>> expandArguments(const std::vector<std::string>& arguments,
-                                                         const std::map<std::string, std::string>& values);
+Expected<std::vector<std::string>> expandArguments(const std::vector<std::string>& arguments,
+                                                   const std::map<std::string, std::string>& values);
 
 /// The values that tell instances of a service apart, as text: two points with the same text can share one.
 std::string instanceOf(const Service& service, const Point& point);
@@ -91,7 +90,7 @@ std::string instancesOf(const Plan& plan, const Point& point);
 std::vector<std::string> parametersIn(std::string_view text);
 /// A command whose metrics and expectations are read as they are at a point: with the values of its parameters in the
 /// place of `${name}`. In a pattern a value matches itself.
-Command readAt(Command command, const llvm::json::Object& parameters);
+Command readAt(Command command, const json::Object& parameters);
 
 /// The program to start for a name: a name with a slash is a path from `root`, any other is looked up in PATH.
 std::string programPath(const std::string& name, const std::string& root);

@@ -169,7 +169,7 @@ double aggregated(AggregateTerm::Function function, std::vector<double> values, 
 /// Visits the kinds of term; the first part without a value decides the result.
 struct Evaluator {
   const Lookup& lookup;
-  const llvm::json::Object* parameters;
+  const json::Object* parameters;
 
   Reading operator()(const ConstantTerm& term) const { return make(term.value, {}); }
   Reading operator()(const MetricTerm& term) const {
@@ -295,7 +295,7 @@ std::string toString(const Reduction& reduction) {
                                                        : std::string(base::wordOf(words::kTake, reduction.take));
 }
 
-void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit) {
+void forEachTerm(const Term& term, function_ref<void(const Term&)> visit) {
   visit(term);
   if (const auto* operation = term.as<OperationTerm>())
     for (const TermPtr& operand : operation->operands) forEachTerm(*operand, visit);
@@ -353,7 +353,7 @@ std::string subjectOf(const Plan& plan, const Cell& cell, const std::map<std::st
   return base::shortHash(text);
 }
 
-Reading evaluate(const Term& term, const Lookup& lookup, const llvm::json::Object* parameters) {
+Reading evaluate(const Term& term, const Lookup& lookup, const json::Object* parameters) {
   return std::visit(Evaluator{lookup, parameters}, term.node);
 }
 

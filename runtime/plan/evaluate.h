@@ -3,8 +3,6 @@
 // Evaluates the closed terms of a plan inside one block, and says whether values satisfy a bound. Measured and
 // published values use the same evaluator, so both get the same meaning of timeouts, divergence and missing values.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-
 #include <functional>
 #include <map>
 #include <optional>
@@ -12,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/plan/note.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/reason.h"
@@ -50,7 +49,7 @@ using Lookup = std::function<Reading(const MetricTerm&)>;
 /// active parameter, or a meaning (two members of a pair that both rank as worst cannot be compared). In quotients
 /// and ratios the worst value of a metric that is better when higher is 0, since rates are positive. A series that
 /// never reaches the bound of a FirstTerm gives +inf; an element that is not finite satisfies no bound.
-Reading evaluate(const Term& term, const Lookup& lookup, const llvm::json::Object* parameters = nullptr);
+Reading evaluate(const Term& term, const Lookup& lookup, const json::Object* parameters = nullptr);
 
 /// Whether a value can be a member or a result of a ratio: it is above zero. The worst reading is exempt, because
 /// in a ratio of rates it is 0. `reading` must have a value. No other place states this rule.
@@ -75,7 +74,7 @@ std::optional<Note> fewValues(const std::string& metric, uint64_t count, const R
 std::string toString(const Reduction& reduction);
 
 /// Calls `visit` for the term and every term inside it, outermost first.
-void forEachTerm(const Term& term, llvm::function_ref<void(const Term&)> visit);
+void forEachTerm(const Term& term, function_ref<void(const Term&)> visit);
 
 /// Every metric term in `term`, including the operands of FirstTerm and GapTerm.
 std::vector<MetricTerm> metricTerms(const Term& term);

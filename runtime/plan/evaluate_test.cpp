@@ -185,11 +185,11 @@ TEST_CASE("a reduction makes one number of a series") {
 
 TEST_CASE("a derived metric reads numbers among the parameters of its point") {
   const auto rate = term(OperationTerm{OperationTerm::Op::Quotient, {term(ParameterTerm{"batch"}), metric("m", "")}});
-  const auto at = [&](const llvm::json::Object& parameters) {
+  const auto at = [&](const json::Object& parameters) {
     return evaluate(*rate, [](const MetricTerm&) -> Reading { return {0.5}; }, &parameters);
   };
-  CHECK(at(llvm::json::Object{{"batch", 64}}).value == 128);
-  CHECK(absent(at(llvm::json::Object{{"other", 64}})) == Absent{Reason::NoParameter, "batch"});  // not active there
+  CHECK(at(json::Object{{"batch", 64}}).value == 128);
+  CHECK(absent(at(json::Object{{"other", 64}})) == Absent{Reason::NoParameter, "batch"});  // not active there
 }
 
 TEST_CASE("a term without a value says why") {

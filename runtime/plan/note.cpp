@@ -7,8 +7,8 @@ namespace {
 
 using base::JsonPath;
 using base::JsonRecord;
-using llvm::json::Array;
-using llvm::json::Value;
+using json::Array;
+using json::Value;
 
 constexpr base::Word<Note::Code> kCodes[] = {{"crowded", Note::Crowded},
                                              {"limit_unknown", Note::LimitUnknown},

@@ -3,13 +3,14 @@
 // A note of a trial: what a reader of its values must know. Most are a code with what it speaks of; a workload may also
 // say a text of its own. The words for codes are in runtime/report (noteText).
 
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::base {
 class JsonRecord;
@@ -55,7 +56,7 @@ struct Note {
 };
 
 /// A text that was said stands as it is, every other note is an object.
-void describeNotes(base::JsonRecord& io, llvm::StringRef key, std::vector<Note>& notes);
-llvm::json::Array toJson(const std::vector<Note>& notes);
+void describeNotes(base::JsonRecord& io, StringRef key, std::vector<Note>& notes);
+json::Array toJson(const std::vector<Note>& notes);
 
 }  // namespace expc::plan

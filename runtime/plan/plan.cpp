@@ -13,7 +13,7 @@ namespace expc::plan {
 namespace {
 
 /// The value of a parameter that counts something; 0 if there is no such parameter, or it is not a positive number.
-unsigned countOf(const Point& point, llvm::StringRef name) {
+unsigned countOf(const Point& point, StringRef name) {
   const auto number = point.parameters.getInteger(name);
   return number && *number > 0 && *number <= INT32_MAX ? unsigned(*number) : 0;
 }
@@ -82,11 +82,10 @@ static Point wholeOf(const Plan& plan, const std::vector<unsigned>& rows) {
   if (any) whole.unavailable = whole.expected_infeasible = "";
   const std::optional<Command>& command = plan.workloads[first.workload].command;
   for (const CommandMetric& key : command ? command->inside : std::vector<CommandMetric>()) {
-    llvm::json::Array levels;
+    json::Array levels;
     for (const unsigned row : rows) {
-      const llvm::json::Value* level = plan.points[row].parameters.get(key.name);
-      if (level && (!any || plan.points[row].startable()) && !llvm::is_contained(levels, *level))
-        levels.push_back(*level);
+      const json::Value* level = plan.points[row].parameters.get(key.name);
+      if (level && (!any || plan.points[row].startable()) && !is_contained(levels, *level)) levels.push_back(*level);
     }
     whole.parameters[key.name] = std::move(levels);
   }

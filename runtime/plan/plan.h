@@ -4,7 +4,6 @@
 // judged by a program that knows nothing of the language: points are resolved parameters, criteria are closed terms
 // over point ids.
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/base/word.h"
 #include "runtime/plan/validity.h"
 
@@ -33,8 +33,8 @@ enum class TrialKind { Timed, Quality, Profile };
 
 /// One level of a factor.
 struct Level {
-  std::string label;        // as it is written: "fp32", "2", "300px"
-  llvm::json::Value value;  // as a parameter: base units
+  std::string label;  // as it is written: "fp32", "2", "300px"
+  json::Value value;  // as a parameter: base units
 };
 
 /// A factor of the study. Factors in lockstep are one factor, called "(loader, layout)", whose values are arrays.
@@ -54,10 +54,10 @@ inline constexpr unsigned kInactive = ~0u;
 /// grows.
 struct Point {
   std::string id;
-  unsigned workload = 0;          // index into Plan::workloads
-  std::vector<unsigned> levels;   // one index for each factor of the plan, or kInactive
-  llvm::json::Object parameters;  // every active parameter, defaults included, in base units
-  std::string unavailable;        // "" or the reason why this system cannot run it (rules with `system`)
+  unsigned workload = 0;         // index into Plan::workloads
+  std::vector<unsigned> levels;  // one index for each factor of the plan, or kInactive
+  json::Object parameters;       // every active parameter, defaults included, in base units
+  std::string unavailable;       // "" or the reason why this system cannot run it (rules with `system`)
   /// "" or the reason why the workload's memory estimate exceeds the system. Such a point is planned, but started
   /// only if asked for.
   std::string expected_infeasible;
@@ -312,9 +312,9 @@ struct Until {
 struct KindDesign {
   TrialKind kind = TrialKind::Timed;
   unsigned repeat = 1;
-  unsigned repeat_most = 1;     // larger than `repeat` only with `until`
-  std::vector<Until> until;     // all must hold; checked at the end of each block
-  llvm::json::Object settings;  // {"steps": 20, "warmup": 5}, {"epochs": 10}, for commands {"uncounted_starts": 3}
+  unsigned repeat_most = 1;  // larger than `repeat` only with `until`
+  std::vector<Until> until;  // all must hold; checked at the end of each block
+  json::Object settings;     // {"steps": 20, "warmup": 5}, {"epochs": 10}, for commands {"uncounted_starts": 3}
   /// Planned looks: repetitions after which verdicts are made, which end the trials if all are decided. Ascending,
   /// below `repeat`, and only without `until`.
   std::vector<unsigned> looks = {};
@@ -607,14 +607,14 @@ const KindDesign* designOf(const Plan& plan, TrialKind kind);
 
 /// The plan as JSON, and back. Reading checks the version and every field, and that indices and names fit; the
 /// error names the JSON path.
-llvm::json::Value toJson(const Plan& plan);
-llvm::Expected<Plan> planFromJson(const llvm::json::Value& value);
+json::Value toJson(const Plan& plan);
+Expected<Plan> planFromJson(const json::Value& value);
 /// Terms and claims are evaluated by recursion: a plan nests them at most this deep.
 inline constexpr unsigned kMostDepth = 64;
 
 /// Whether the plan can be written and read again. Called for every plan before anything is measured for it, so
 /// that no store keeps a plan that cannot be read any more.
-llvm::Error validate(const Plan& plan);
+Error validate(const Plan& plan);
 
 /// Fields of what plans, specifications and locks share; a timeout is absent or above 0.
 void describe(base::JsonRecord& io, Bound& bound);

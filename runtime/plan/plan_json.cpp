@@ -18,8 +18,8 @@ namespace expc::plan {
 namespace {
 
 using base::JsonPath, base::JsonRecord, base::kDescribed, base::readRecord;
-using llvm::json::Array;
-using llvm::json::Value;
+using json::Array;
+using json::Value;
 
 /// A plan with more repetitions is a mistake; the limit bounds what the engine allocates for blocks.
 constexpr unsigned kMaxRepeat = 1000000;
@@ -27,7 +27,7 @@ constexpr unsigned kMaxRepeat = 1000000;
 std::string inQuotes(const std::string& text) { return "'" + text + "'"; }
 
 /// Notes an error unless the field can be a name.
-void requireName(JsonRecord& io, llvm::StringRef key, const std::string& name) {
+void requireName(JsonRecord& io, StringRef key, const std::string& name) {
   if (const auto why = whyNoName(name)) io.fail(key, *why);
 }
 
@@ -83,13 +83,13 @@ struct PlanFields {
   }
 
   /// Notes an error if another element of this sort has the name.
-  void declare(JsonRecord& io, llvm::StringRef key, llvm::StringRef sort, Known& known, const std::string& name) {
+  void declare(JsonRecord& io, StringRef key, StringRef sort, Known& known, const std::string& name) {
     if (!known.try_emplace(name, known.size()).second)
       io.fail(key, inQuotes(name) + " is a second " + sort + " of that " + key);
   }
 
   /// Notes an error unless an element of this sort has the name.
-  void require(JsonRecord& io, llvm::StringRef key, llvm::StringRef sort, const Known& known, const std::string& name) {
+  void require(JsonRecord& io, StringRef key, StringRef sort, const Known& known, const std::string& name) {
     if (!known.contains(name)) io.fail(key, ("the plan has no " + sort + " ").str() + inQuotes(name));
   }
 
@@ -539,13 +539,13 @@ void describePlan(JsonRecord& io, Plan& plan) { PlanFields{plan}.describe(io); }
 
 Value toJson(const Plan& plan) { return JsonRecord::written(plan, describePlan); }
 
-llvm::Expected<Plan> planFromJson(const Value& value) {
+Expected<Plan> planFromJson(const Value& value) {
   auto plan = readRecord<Plan>(value, "the plan", describePlan);
   // Runs look points up by id, again and again.
   if (plan) plan->indexPoints();
   return plan;
 }
 
-llvm::Error validate(const Plan& plan) { return planFromJson(toJson(plan)).takeError(); }
+Error validate(const Plan& plan) { return planFromJson(toJson(plan)).takeError(); }
 
 }  // namespace expc::plan

@@ -419,7 +419,7 @@ TEST_CASE("no damaged text is accepted in silence or crashes the reader") {
   unsigned refused = 0;
   for (size_t length = 0; length < text.size(); length += 7) {
     auto value = parseJson(std::string_view(text).substr(0, length));
-    CHECK_FALSE(static_cast<bool>(value));
+    CHECK_FALSE(bool(value));
     llvm::consumeError(value.takeError());
   }
   for (size_t i = 0; i < text.size(); i += 3) {

@@ -17,9 +17,9 @@ namespace {
 
 using base::JsonErrors, base::JsonPath, base::JsonRecord, base::canonicalJson, base::jsonNumber, base::kDescribed,
     base::measuredNumber, base::parseJson;
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Array;
+using json::Object;
+using json::Value;
 
 using Reply = LaunchReply::Type;
 constexpr base::Word<Reply> kReplies[] = {
@@ -208,15 +208,14 @@ void describe(JsonRecord& io, Rehearsed& rehearsed) {
 
 std::string toLine(const Event& event) { return canonicalJson(JsonRecord::written(event, describeEvent)); }
 
-llvm::Expected<Event> eventFromLine(std::string_view line) {
+Expected<Event> eventFromLine(std::string_view line) {
   // Checked before parsing, which takes several times the memory of the text.
   if (line.size() > kMaxLine)
     return llvm::createStringError(llvm::inconvertibleErrorCode(), "a line of %zu bytes, the limit is %zu", line.size(),
                                    kMaxLine);
-  llvm::Expected<Value> value = parseJson(line);
+  Expected<Value> value = parseJson(line);
   if (!value)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   "not a JSON event: " + llvm::toString(value.takeError()));
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "not a JSON event: " + toString(value.takeError()));
   JsonErrors errors;
   const JsonPath root;
   JsonRecord io(errors, *value, root);
@@ -239,7 +238,7 @@ std::map<std::string, std::string> argumentValues(const TrialSpec& spec) {
   if (!spec.prepared.empty()) values["prepared"] = spec.prepared;
   for (const auto& [name, value] : spec.values) values[name] = value;
   for (const char* name : {"steps", "warmup", "epochs"})
-    if (const llvm::json::Value* value = spec.settings.get(name)) values[name] = plan::argumentText(*value);
+    if (const json::Value* value = spec.settings.get(name)) values[name] = plan::argumentText(*value);
   // Parameters come last, so that they win where a study uses one of our names.
   for (const auto& [name, value] : spec.parameters) plan::addArgument(values, name, value);
   return values;

@@ -4,7 +4,6 @@
 // version; and the messages of the launch channel (`expc-worker --serve`). trial.cpp has their fields and checks.
 // Engine and workers are of one build, so these messages have one version and no older forms.
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/plan/note.h"
 #include "runtime/plan/plan.h"
 
@@ -52,15 +52,15 @@ struct TrialSpec {
   /// Further values for the arguments of a command, such as the addresses of its services ("vllm.port").
   std::map<std::string, std::string> values;
   plan::TrialKind kind = plan::TrialKind::Timed;
-  llvm::json::Object settings;  // steps, warmup, epochs
-  llvm::json::Object parameters;
+  json::Object settings;  // steps, warmup, epochs
+  json::Object parameters;
   std::string root;                  // where relative paths in parameters start
   uint64_t seed = 0;                 // the block's seed: initial weights, data order, dropout
   std::vector<std::string> metrics;  // those that are requested
   unsigned world_size = 1;
   /// The resources of each rank, e.g. {"device":"cpu","cores":[0]} or {"device":"cuda","index":0,"cores":[0,1]}. A
   /// trial of one rank may have several slots: that rank drives them all.
-  llvm::json::Array slots;
+  json::Array slots;
   uint64_t memory_limit = 0;       // bytes of host memory for a rank and what it starts; 0: no limit
   uint64_t log_limit = kLogLimit;  // bytes of a rank's log, or of either output of a command, before it is ended
   /// On simulated GPUs: steps are counted, and the result has the counts in `rehearsed`. No value matters, so
@@ -126,18 +126,18 @@ struct Event {
   bool host_memory = false;  // infeasible: the host's memory ran out, not a device's
   /// Values of all requested metrics: a number in base units, or null if this device cannot give it. A value that
   /// diverged is NaN or an infinity here, and is written in the line by jsonNumber.
-  llvm::json::Object metrics = {};
-  llvm::json::Object series = {};
+  json::Object metrics = {};
+  json::Object series = {};
   /// The rows of a process that goes through levels by itself: by plan::rowKey an object with `metrics` and `series`.
-  llvm::json::Object rows = {};
-  llvm::json::Object environment = {};  // threads, allocator, libraries: everything that influences the time
+  json::Object rows = {};
+  json::Object environment = {};  // threads, allocator, libraries: everything that influences the time
   std::vector<plan::Note> notes = {};
   std::optional<Rehearsed> rehearsed = {};  // set in the result of a rehearsal
 };
 
 std::string toLine(const Event& event);  // without the newline
 /// Reads a line. The error says what is wrong: a line that is no event is the worker's fault, and never crashes.
-llvm::Expected<Event> eventFromLine(std::string_view line);
+Expected<Event> eventFromLine(std::string_view line);
 
 /// The launch channel. Once per session the engine starts `expc-worker --serve FD`, where FD is a SOCK_SEQPACKET
 /// unix socket. That server loads what is slow to load, and forks one child for each request. A packet is one JSON

@@ -71,7 +71,7 @@ TEST_CASE("a plan takes the steps of its points at least, on all their devices")
   plan::Plan plan;
   plan.rates = rates();
   plan.points.resize(3);
-  for (size_t i = 0; i < 3; ++i) plan.points[i].id = std::string(1, static_cast<char>('a' + i));
+  for (size_t i = 0; i < 3; ++i) plan.points[i].id = std::string(1, char('a' + i));
   plan.points[0].parameters["gpus"] = 2;
   plan.points[1].expected_infeasible = "too large";  // not started
   plan.design.kinds = {{plan::TrialKind::Timed, 10, 10, {}, llvm::json::Object{{"steps", 8}, {"warmup", 2}}},

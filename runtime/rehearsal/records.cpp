@@ -15,7 +15,7 @@ std::vector<nullgpu_record> recordsIn(const std::string& folder) {
   std::vector<nullgpu_record> records;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const auto text = llvm::expectedToOptional(files::read(entry.path()));
+    const auto text = expectedToOptional(files::read(entry.path()));
     // A file without the mark is one of a process that was killed while it made it.
     if (!text || (*text)->getBufferSize() != sizeof(nullgpu_record) ||
         !(*text)->getBuffer().starts_with(NULLGPU_RECORD_MARK))
@@ -54,8 +54,7 @@ std::string lackOfMemory(const std::vector<nullgpu_record>& records) {
   for (const nullgpu_record& record : records)
     for (size_t card = 0; card < NULLGPU_RECORD_CARDS; ++card)
       if (const nullgpu_card_record& of = record.cards[card]; of.refused > 0)
-        return fmt::format("card {} would need at least {}", card,
-                           base::formatQuantity(static_cast<double>(leastCard(of)), "B"));
+        return fmt::format("card {} would need at least {}", card, base::formatQuantity(double(leastCard(of)), "B"));
   return "";
 }
 

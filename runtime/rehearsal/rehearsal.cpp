@@ -13,13 +13,14 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/printable.h"
 
 namespace expc::rehearsal {
 namespace {
 
 using base::JsonRecord;
-using llvm::json::Value;
+using json::Value;
 
 constexpr llvm::StringLiteral kSchema = "expc.rehearsal/1";
 constexpr base::Word<Outcome> kOutcomes[] = {{"runs", Outcome::Runs},
@@ -61,9 +62,9 @@ static void describe(JsonRecord& io, Study& study) {
 namespace {
 
 /// The error about a file that cannot be read, with the way out: rehearsals are cheap to repeat.
-llvm::Error unreadable(const std::string& path, const std::string& why) {
+Error unreadable(const std::string& path, const std::string& why) {
   // Names in the file may hold anything, also a terminal's escapes.
-  return base::failure("{}: {}; remove it, and `expc rehearse` makes it again", path, base::printable(why));
+  return failure("{}: {}; remove it, and `expc rehearse` makes it again", path, base::printable(why));
 }
 
 constexpr std::string_view kLimits[] = {"products", "memory", "link", "host link"};
@@ -83,7 +84,7 @@ double linkBytes(const protocol::RehearsedRank& rank, double ranks) {
   for (const auto& [name, traffic] : rank.collectives) {
     // With N ranks, a rank already has 1/N of what these collectives distribute.
     const bool divided = name == "all_gather" || name == "reduce_scatter" || name == "all_to_all";
-    bytes += static_cast<double>(traffic.bytes) * (divided ? (ranks - 1) / ranks : 1);
+    bytes += double(traffic.bytes) * (divided ? (ranks - 1) / ranks : 1);
   }
   return bytes;
 }
@@ -117,45 +118,43 @@ void Study::put(Point point) {
 
 Value toJson(const Study& study) { return base::written(study); }
 
-llvm::Expected<Study> studyFromJson(const Value& value) { return base::readRecord<Study>(value, "the rehearsal"); }
+Expected<Study> studyFromJson(const Value& value) { return base::readRecord<Study>(value, "the rehearsal"); }
 
 std::string folderOf(const std::string& results) { return (std::filesystem::path(results) / "rehearsals").string(); }
 
-llvm::Expected<std::string> pathOf(const std::string& results, const std::string& study) {
+Expected<std::string> pathOf(const std::string& results, const std::string& study) {
   const auto why = plan::whyNoName(study);
   if (!why) return (std::filesystem::path(folderOf(results)) / (study + ".json")).string();
   return llvm::createStringError(
       fmt::format("a study called '{}' has no file of rehearsals: its name {}", study, *why));
 }
 
-llvm::Expected<Study> read(const std::string& results, const std::string& study) {
-  llvm::Expected<std::string> path = pathOf(results, study);
-  if (!path) return path.takeError();
-  if (!files::isThere(*path)) return Study{study, {}};
-  auto buffer = files::read(*path, kMostBytes);
-  if (!buffer) return unreadable(*path, llvm::toString(buffer.takeError()));
-  llvm::Expected<Value> json = base::parseJson((*buffer)->getBuffer());
-  if (!json) return unreadable(*path, llvm::toString(json.takeError()));
-  llvm::Expected<Study> found = studyFromJson(*json);
-  if (!found) return unreadable(*path, llvm::toString(found.takeError()));
+Expected<Study> read(const std::string& results, const std::string& study) {
+  std::string path = TRY(pathOf(results, study));
+  if (!files::isThere(path)) return Study{study, {}};
+  auto buffer = files::read(path, kMostBytes);
+  if (!buffer) return unreadable(path, toString(buffer.takeError()));
+  Expected<Value> json = base::parseJson((*buffer)->getBuffer());
+  if (!json) return unreadable(path, toString(json.takeError()));
+  Expected<Study> found = studyFromJson(*json);
+  if (!found) return unreadable(path, toString(found.takeError()));
   // A file that was copied under another name must not count for that study.
-  if (found->study != study) return unreadable(*path, fmt::format("it is of the study '{}'", found->study));
+  if (found->study != study) return unreadable(path, fmt::format("it is of the study '{}'", found->study));
   return found;
 }
 
-llvm::Error write(const std::string& results, const Study& study) {
-  llvm::Expected<std::string> path = pathOf(results, study.study);
-  if (!path) return path.takeError();
-  llvm::Error error = files::write(*path, base::prettyJson(toJson(study)) + "\n", files::Links::Refused);
+Error write(const std::string& results, const Study& study) {
+  std::string path = TRY(pathOf(results, study.study));
+  Error error = files::write(path, base::prettyJson(toJson(study)) + "\n", files::Links::Refused);
   if (!error) return error;
-  return llvm::createStringError(fmt::format("{}; make the folder writable, or choose another with --results DIR",
-                                             llvm::toString(std::move(error))));
+  return llvm::createStringError(
+      fmt::format("{}; make the folder writable, or choose another with --results DIR", toString(std::move(error))));
 }
 
-std::string_view toString(Limit limit) { return kLimits[static_cast<size_t>(limit)]; }
+std::string_view toString(Limit limit) { return kLimits[size_t(limit)]; }
 
 std::optional<LeastTime> leastStep(const protocol::Rehearsed& rehearsed, unsigned devices, const plan::Rates& rates) {
-  const auto ranks = static_cast<double>(rehearsed.ranks.size());
+  const auto ranks = double(rehearsed.ranks.size());
   const double own = std::max(1.0, devices / ranks);  // devices of a rank: dp drives all of them from one
   LeastTime least;
   for (const protocol::RehearsedRank& rank : rehearsed.ranks) {
@@ -163,7 +162,7 @@ std::optional<LeastTime> leastStep(const protocol::Rehearsed& rehearsed, unsigne
     least = larger(least, over(rank.memory_bytes / own, rates.memory), Limit::Memory);
     if (ranks > 1) least = larger(least, over(linkBytes(rank, ranks), rates.link), Limit::Link);
     // Both directions of the host's link work at once, so the larger one bounds.
-    const auto crossing = static_cast<double>(std::max(rank.to_device.bytes, rank.from_device.bytes));
+    const auto crossing = double(std::max(rank.to_device.bytes, rank.from_device.bytes));
     least = larger(least, over(crossing / own, rates.host_link), Limit::HostLink);
   }
   if (least.seconds == 0) return std::nullopt;
@@ -187,7 +186,7 @@ std::optional<double> leastDeviceSeconds(const plan::Plan& plan, const Study& st
       const auto epochs = kind.settings.getNumber("epochs");
       if (epochs && (seen->outcome != Outcome::Runs || seen->rehearsed->epoch_steps == 0)) continue;
       const double each =
-          epochs ? std::floor(*epochs * kTrained * static_cast<double>(seen->rehearsed->epoch_steps))
+          epochs ? std::floor(*epochs * kTrained * double(seen->rehearsed->epoch_steps))
                  : kind.settings.getNumber("steps").value_or(0) + kind.settings.getNumber("warmup").value_or(0);
       total = total.value_or(0) + least->seconds * each * kind.repeat * devices;
     }

@@ -4,7 +4,6 @@
 // "expc.rehearsal/1". A rehearsal runs a few steps of each point on simulated GPUs. Nothing in the file is a
 // measurement, so it is never part of the store. It also bounds the time of a step from below (leastStep).
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 #include "runtime/protocol/trial.h"
 
@@ -59,19 +59,19 @@ struct Study {
 };
 
 /// The content of the file.
-llvm::json::Value toJson(const Study& study);
+json::Value toJson(const Study& study);
 /// Reads it strictly: the error is one line with the path of the wrong member. No input crashes it.
-llvm::Expected<Study> studyFromJson(const llvm::json::Value& value);
+Expected<Study> studyFromJson(const json::Value& value);
 
 /// The folder of these files, below a results folder.
 std::string folderOf(const std::string& results);
 /// "RESULTS/rehearsals/STUDY.json". The error says why a study's name cannot be a file's name.
-llvm::Expected<std::string> pathOf(const std::string& results, const std::string& study);
+Expected<std::string> pathOf(const std::string& results, const std::string& study);
 
 /// Reads the file of a study; a study without one has no points. The error names the file and says what to do.
-llvm::Expected<Study> read(const std::string& results, const std::string& study);
+Expected<Study> read(const std::string& results, const std::string& study);
 /// Writes the file of `study.study`, whole or not at all. The folder must exist.
-llvm::Error write(const std::string& results, const Study& study);
+Error write(const std::string& results, const Study& study);
 
 // The least time of a step: what its operators compute and move, over the most that the system's devices can do. It
 // is a lower bound, not a prediction. Everything is assumed to overlap with everything else, and operators without

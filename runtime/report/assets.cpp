@@ -4,15 +4,13 @@
 
 #include "runtime/report/assets.h"
 
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Error.h>
-
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "runtime/base/embedded.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 
 #define EXPC_ASSET(name, path) EXPC_EMBEDDED(expc::report::assets, name, path)
 
@@ -31,12 +29,12 @@ EXPC_ASSET(profile, EXPC_ASSETS "/profile.vl.json")
 namespace expc::report {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Array;
+using json::Object;
+using json::Value;
 
 /// Looks up "outer.inner" in the study's settings; null if it is not there.
-const Value* said(llvm::StringRef name, const Object& study) {
+const Value* said(StringRef name, const Object& study) {
   const auto [outer, inner] = name.split('.');
   const Value* value = study.get(outer);
   if (inner.empty() || !value) return value;
@@ -46,9 +44,9 @@ const Value* said(llvm::StringRef name, const Object& study) {
 
 /// Fills the holes of a text; nothing if one has no value. A text that is only a hole becomes the value itself, with
 /// its type.
-std::optional<Value> filledText(llvm::StringRef text, const Object& study) {
+std::optional<Value> filledText(StringRef text, const Object& study) {
   std::string out;
-  for (size_t hole; (hole = text.find("${")) != llvm::StringRef::npos;) {
+  for (size_t hole; (hole = text.find("${")) != StringRef::npos;) {
     const size_t end = text.find('}', hole);
     const Value* value = said(text.slice(hole + 2, end), study);
     if (!value) return std::nullopt;
@@ -92,7 +90,7 @@ std::optional<Value> filledPart(const Value& part, const Object& study) {
 }  // namespace
 
 Object filled(std::string_view file, const Object& study) {
-  return std::move(*filledPart(llvm::cantFail(base::parseJson(file)), study)->getAsObject());
+  return std::move(*filledPart(cantFail(base::parseJson(file)), study)->getAsObject());
 }
 
 }  // namespace expc::report

@@ -6,6 +6,8 @@
 
 #include <string_view>
 
+#include "runtime/base/llvm.h"
+
 namespace expc::report::assets {
 
 // Markup: the whole page with holes for `withHoles`, and the explanation of its words.
@@ -25,6 +27,6 @@ namespace expc::report {
 /// Fills the template `file`. "${y.title}" becomes the member `title` of the object `y` in `study`; inside a longer
 /// text it becomes a part of that. A member without a value is left out of its object or array. An object with "if":
 /// "NAME" stays if NAME has a value other than false; otherwise its "else" takes its place, or it is left out.
-llvm::json::Object filled(std::string_view file, const llvm::json::Object& study);
+json::Object filled(std::string_view file, const json::Object& study);
 
 }  // namespace expc::report

@@ -19,7 +19,7 @@ namespace expc::report {
 using plan::Relation;
 
 std::string endText(const plan::Bound& bound, std::string_view dimension) {
-  llvm::StringRef text = bound.text;
+  StringRef text = bound.text;
   text.consume_front(base::wordOf(plan::words::kRelation, bound.relation));
   std::string end = text.ltrim().str();
   // A difference of shares is a number of points: "2%" could be read as a ratio.
@@ -53,7 +53,7 @@ base::Bounds boundsOf(const plan::Bound& bound) {
   const std::string text = endText(bound);
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  llvm::StringRef unit(rest, size_t(text.data() + text.size() - rest));
+  StringRef unit(rest, size_t(text.data() + text.size() - rest));
   unit = unit.take_front(unit.find("..")).trim();
   // An expression such as "2 * 40GB" has no one unit.
   const bool plain = llvm::all_of(unit, [](char c) { return llvm::isAlpha(c) || c == '/' || c == '%'; });
@@ -62,7 +62,7 @@ base::Bounds boundsOf(const plan::Bound& bound) {
 }
 
 std::string referenceOf(const plan::Criterion& criterion) {
-  const auto [_, reference] = llvm::StringRef(criterion.text).split(" like ");
+  const auto [_, reference] = StringRef(criterion.text).split(" like ");
   return reference.empty() ? "the published values" : reference.split(' ').first.str();
 }
 
@@ -77,7 +77,7 @@ std::string sentence(const std::string& text) {
   // A label such as precision=fp32 stays as it is.
   const bool label = text.find('=') < text.find(' ');
   const std::string whole = label ? text : capitalised(text);
-  return llvm::StringRef(".!?").contains(whole.back()) ? whole : whole + ".";
+  return StringRef(".!?").contains(whole.back()) ? whole : whole + ".";
 }
 
 }  // namespace expc::report

@@ -20,8 +20,8 @@
 namespace expc::report {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
+using json::Array;
+using json::Object;
 
 /// Values of single blocks stand this many pixels left of their estimate, or less if there is no room.
 constexpr double kDotsAside = 11;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/describe/attribution.h"
 #include "runtime/describe/description.h"
 #include "runtime/judge/results.h"
@@ -25,7 +26,7 @@ namespace expc::report {
 /// One chart of a thing that may need several.
 struct Chart {
   std::string caption;  // the facet: "layout=nhwc"; "" if there is one chart
-  llvm::json::Object specification;
+  json::Object specification;
   std::string name = {};  // on the page: "gain over gpus by precision at layout=nhwc"
 };
 
@@ -84,7 +85,7 @@ struct Extent {
 
 /// Adds the ends of a finite interval, times `factor`, as members `low` and `high` of `row`; false if the interval is
 /// absent or not finite.
-bool addEnds(llvm::json::Object& row, const std::string& low, const std::string& high,
+bool addEnds(json::Object& row, const std::string& low, const std::string& high,
              const std::optional<stats::Interval>& interval, double factor);
 
 /// An axis of measured values.
@@ -93,7 +94,7 @@ struct ValueAxis {
   /// For holes: `subject`, `unit` (" (ms)" or ""), `title` ("step_time (ms)"), `scale`, `domain` and `nice`, the
   /// `extent` that must be drawn, `neutral`, and on a logarithmic axis `cut` if intervals go beyond its end, and
   /// `ticks` and their text if it has little more than a decade.
-  llvm::json::Object settings = {};
+  json::Object settings = {};
 };
 /// Returns the axis for values within `extent`, in a unit that suits the largest. It is logarithmic for ratios and for
 /// values above zero that spread widely; an interval that reaches zero ends with the axis there. `neutral` of a
@@ -109,7 +110,7 @@ struct FactorAxis {
   /// For holes: `factor`, `title`, `levels`, and `numbers`, which says that lines between them mean something. Where
   /// levels lie at numbers their `places`, the `ends` of these, `scale`, and on a logarithmic axis with 0 or less on it
   /// `linear_to`: as far as this from 0 it is not logarithmic.
-  llvm::json::Object settings = {};
+  json::Object settings = {};
 };
 /// `shown` are indices of levels, or plan::kInactive; of no factor ("") there is one.
 FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown);
@@ -119,6 +120,6 @@ inline constexpr size_t kColours = 8;
 /// Returns the colour of a level by its index, the same in every chart of a page.
 const char* colourOf(size_t level);
 /// Returns the settings of colours and shapes: `factor`, its `levels` in order, and their `colours` and `shapes`.
-llvm::json::Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown);
+json::Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown);
 
 }  // namespace expc::report

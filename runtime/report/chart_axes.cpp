@@ -16,9 +16,9 @@
 namespace expc::report {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Array;
+using json::Object;
+using json::Value;
 
 /// The palette of Okabe and Ito ("Color Universal Design", 2008), which people with any of the common colour
 /// deficiencies can tell apart. Its yellow is left out, since it is hard to see on white.

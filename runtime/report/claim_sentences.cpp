@@ -167,7 +167,7 @@ class Clause {
     const std::string place = placeText(/*arms_named=*/false);
     if (isFound() || (of_.result.verdict == Verdict::Fail && !single)) return sentence(details);
     if (of_.result.verdict == Verdict::Fail || of_.result.verdict == Verdict::Pass) {
-      llvm::StringRef what = "Estimate";
+      StringRef what = "Estimate";
       if (all_.size() > 1 || single) {
         const CellChoice choice(of_.plan, criterion(), of_.result.cells);
         what = choice.forall() ? choice.extremeOf(told_->cell, of_.result.verdict == Verdict::Fail) : "Best";
@@ -280,8 +280,8 @@ class Clause {
       if (const std::vector<plan::MetricTerm> read = plan::metricTerms(*term); !read.empty()) return read[0].metric;
     }
     const std::string assertion = assertionText(criterion());
-    llvm::StringRef text = assertion;
-    for (const llvm::StringRef end : {llvm::StringRef(" like "), llvm::StringRef(criterion().bound.text)})
+    StringRef text = assertion;
+    for (const StringRef end : {StringRef(" like "), StringRef(criterion().bound.text)})
       if (!end.empty()) text = text.take_front(std::min(text.find(end), text.size()));
     const std::string found = text.trim().str();
     return found.empty() ? criterion().name : found;
@@ -297,8 +297,7 @@ class Clause {
         const size_t sign = bound.low < 0 ? 0 : bound.low == 0 ? 1 : 2;
         for (const DifferenceTexts& one : kDifferences)
           if (one.relation == bound.relation)
-            return fmt::format(fmt::runtime(one.texts[sign]),
-                               llvm::StringRef(endText(bound, dimension())).ltrim("-").str());
+            return fmt::format(fmt::runtime(one.texts[sign]), StringRef(endText(bound, dimension())).ltrim("-").str());
         return boundText(bound, dimension());
       }
       case Form::Reaches:
@@ -347,8 +346,7 @@ class Clause {
       form = form == Form::Faster ? Form::Takes : Form::Faster;
       found = plainNumbers(base::formatQuantity(1 / *estimate.estimate, "x"));
     } else if (form == Form::Differs && estimate.estimate) {
-      found =
-          *estimate.estimate < 0 ? llvm::StringRef(told_->shown).ltrim("-").str() + " lower" : told_->shown + " higher";
+      found = *estimate.estimate < 0 ? StringRef(told_->shown).ltrim("-").str() + " lower" : told_->shown + " higher";
     } else if (!isRatio()) {
       found = told_->shown;
     }

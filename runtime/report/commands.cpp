@@ -93,9 +93,9 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgeme
                        const std::string& gain) {
     // A second criterion with the same command joins the first one's line: "with an 80 % chance to decide a, and an 80
     // % chance to decide b".
-    constexpr llvm::StringRef kWith = "with ";
+    constexpr StringRef kWith = "with ";
     const auto [line, fresh] = lines.try_emplace(command, Line{seconds, blocks, what + gain});
-    llvm::StringRef also = gain;
+    StringRef also = gain;
     also.consume_front(kWith);
     if (!fresh && !also.empty()) line->second.what_for += ", and " + also.str();
   };
@@ -171,7 +171,7 @@ std::string reportCommand(const plan::Plan& plan, const std::string& folder) {
 InOrder<std::string, Tally> tallies(const judge::Judgement& judgement) {
   InOrder<std::string, Tally> all;
   for (const judge::CriterionResult& result : judgement.criteria) {
-    Tally& one = all[llvm::StringRef(markedVerdict(result)).lower()];
+    Tally& one = all[StringRef(markedVerdict(result)).lower()];
     one = {judge::meaningOf(result).style, one.count + 1};
   }
   return all;

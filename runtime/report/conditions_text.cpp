@@ -88,7 +88,7 @@ std::string widenedNotice(const plan::Plan& plan, const judge::Judgement& judgem
       if (cell.cell < criterion.cells.size() && !cell.steps)
         add(cell, result.name, cellLabel(plan, criterion, criterion.cells[cell.cell]));
   for (const judge::Summary& summary : judgement.summaries)
-    if (llvm::is_contained(metrics, summary.metric)) {
+    if (is_contained(metrics, summary.metric)) {
       const plan::Point* point = plan.findPoint(summary.point);
       add(summary, summary.metric, point ? plan.label(*point) : "");
     }

@@ -70,13 +70,12 @@ store::Results largerResults(const plan::Plan& plan) {
   results.sessions.back().where.nodes = {"node1"};
   const auto add = [&](const plan::Point& point, int64_t block, double step, std::string label) {
     store::Trial trial;
-    trial.id = static_cast<int64_t>(results.trials.size()) + 1;
+    trial.id = int64_t(results.trials.size()) + 1;
     trial.key = exampleKey({point.id, std::move(label)});
     trial.block = block;
     trial.session = 1;
     trial.status = store::TrialStatus::Valid;
-    trial.metrics = {{"step_time", step * (1 + 0.0015 * static_cast<double>(trial.id % 7))},
-                     {"host_memory_peak", 1 << 20}};
+    trial.metrics = {{"step_time", step * (1 + 0.0015 * double(trial.id % 7))}, {"host_memory_peak", 1 << 20}};
     results.trials.push_back(std::move(trial));
   };
   for (int64_t block = 1; block <= 7; ++block) {
@@ -89,8 +88,8 @@ store::Results largerResults(const plan::Plan& plan) {
 }  // namespace
 
 TEST_CASE("a plan with what larger studies have comes back from JSON") {
-  const llvm::json::Value json = plan::toJson(largerPlan());
-  const plan::Plan back = llvm::cantFail(plan::planFromJson(json));
+  const json::Value json = plan::toJson(largerPlan());
+  const plan::Plan back = cantFail(plan::planFromJson(json));
   CHECK(base::canonicalJson(plan::toJson(back)) == base::canonicalJson(json));
 }
 
@@ -160,16 +159,16 @@ TEST_CASE("a result shows derived metrics, published values, controls and repeti
   mentions(text, "expected infeasible, not started");
   mentions(text, "was not started: its estimated memory exceeds the device's: needs 120 GiB, a card has 94 GB");
 
-  const llvm::json::Value json = resultJson({plan, judgement, results});
-  const llvm::json::Object& object = *json.getAsObject();
+  const json::Value json = resultJson({plan, judgement, results});
+  const json::Object& object = *json.getAsObject();
   CHECK(object.getArray("controls")->size() == 1);
   CHECK((*object.getArray("controls"))[0].getAsObject()->getBoolean("untrusted") == true);
   CHECK((*object.getArray("repetitions"))[0].getAsObject()->getInteger("most") == 20);
-  const llvm::json::Object& first = *(*object.getArray("criteria"))[0].getAsObject();
+  const json::Object& first = *(*object.getArray("criteria"))[0].getAsObject();
   CHECK(first.getString("untrusted").has_value());
   CHECK((*first.getArray("cells"))[0].getAsObject()->getString("bound") == "within 10 % of 2.00x");
   CHECK((*first.getArray("cells"))[0].getAsObject()->getNumber("published") == doctest::Approx(2.0));
-  const llvm::json::Object& point = *(*object.getArray("points"))[1].getAsObject();
+  const json::Object& point = *(*object.getArray("points"))[1].getAsObject();
   CHECK(point.getObject("levels")->get("(gpus, nodes)")->getAsNull().has_value());
   CHECK(point.getString("workload") == "train");
 

@@ -4,7 +4,6 @@
 // control characters.
 
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/report/document.h"
 #include "runtime/report/paint.h"
 
@@ -50,7 +50,7 @@ std::vector<TextColumn> textColumns(const Table& table, std::string_view separat
       text.cells.push_back(column.widest ? elided(words, column.widest) : words);
     }
     for (const std::string& cell : text.cells)
-      for (const llvm::StringRef line : llvm::split(cell, '\n')) text.width = std::max(text.width, displayWidth(line));
+      for (const StringRef line : llvm::split(cell, '\n')) text.width = std::max(text.width, displayWidth(line));
   }
   return columns;
 }
@@ -80,7 +80,7 @@ void addRow(const std::vector<const TextColumn*>& columns, size_t row, unsigned 
       line += columns[i]->kind == Column::Kind::Number ? pad + text : text + pad;
     }
     // No blanks at the end of a line, which copying would keep.
-    line.resize(llvm::StringRef(line).rtrim(' ').size());
+    line.resize(StringRef(line).rtrim(' ').size());
     out.append(line.empty() ? 0 : indent, ' ') += (row == 0 ? paint.faint(line) : line) + '\n';
   } while (std::ranges::any_of(left, [](const std::string& text) { return !text.empty(); }));
 }

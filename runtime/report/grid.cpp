@@ -43,7 +43,7 @@ std::string lacked(const plan::Plan& plan, const judge::PointStatus& status, con
       if (std::string name = lacked(plan, status, part.metric); !name.empty()) return name;
     return "";
   }
-  return llvm::is_contained(status.not_on_device, metric) ? metric : "";
+  return is_contained(status.not_on_device, metric) ? metric : "";
 }
 
 /// Whether a trial of the point has ended, of whatever kind and however.
@@ -115,7 +115,7 @@ std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const
   for (size_t i = 0; i < factors.size(); ++i) {
     std::set<unsigned> seen;
     for (const Entry& entry : entries) seen.insert(entry.levels[i]);
-    if (seen.size() > 1 && !llvm::is_contained(by, factors[i])) order.push_back(i);
+    if (seen.size() > 1 && !is_contained(by, factors[i])) order.push_back(i);
   }
   for (const std::string& name : by) {
     const int index = base::findNamed(factors, name);

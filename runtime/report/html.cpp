@@ -5,7 +5,6 @@
 #include "runtime/report/html.h"
 
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Base64.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/raw_ostream.h>
@@ -21,6 +20,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/report/assets.h"
 #include "runtime/report/commands.h"
 #include "runtime/report/description_text.h"
@@ -39,7 +39,7 @@ namespace {
 constexpr size_t kMaxTrialsWhole = 20000;
 
 /// Adds a way out to what the system said.
-llvm::Error withWayOut(llvm::Error error) {
+Error withWayOut(Error error) {
   std::string text;
   llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase& one) {
     text = fmt::format("the report {}; {}write it elsewhere with --html", one.message(),
@@ -140,9 +140,9 @@ constexpr char kNoScripts[] =
 
 /// Returns the specifications of all charts and the library that draws them.
 std::string chartElements(const Page& page) {
-  llvm::json::Object specifications;
+  json::Object specifications;
   for (size_t i = 0; i < page.charts.size(); ++i)
-    specifications[fmt::format("chart-{}", i + 1)] = llvm::json::Object(page.charts[i].specification);
+    specifications[fmt::format("chart-{}", i + 1)] = json::Object(page.charts[i].specification);
   // Scripts come last, when the elements that they fill are there.
   return fmt::format(
       "<script type=\"application/json\" id=\"chart-config\">{}</script>\n<script type=\"application/json\" "
@@ -233,7 +233,7 @@ std::string pageName(const plan::Plan& plan) {
   return name + plain + (plain == asked ? "" : "-" + base::shortHash(asked).substr(0, 8)) + ".html";
 }
 
-llvm::Error writeHtml(const std::string& path, const describe::Findings& findings, const HtmlOptions& options) {
+Error writeHtml(const std::string& path, const describe::Findings& findings, const HtmlOptions& options) {
   const std::filesystem::path target(path);
   if (target.has_parent_path()) {
     std::error_code ignored;  // open says it better
@@ -242,9 +242,8 @@ llvm::Error writeHtml(const std::string& path, const describe::Findings& finding
   // A results folder may be a stranger's, and a link in it lead elsewhere.
   // A path that the user named may be a link on purpose.
   const bool ours = target == std::filesystem::path(options.folder) / target.filename();
-  llvm::Error error =
-      files::write(path, htmlPage(findings, options), ours ? files::Links::Refused : files::Links::Followed);
-  return error ? withWayOut(std::move(error)) : llvm::Error::success();
+  Error error = files::write(path, htmlPage(findings, options), ours ? files::Links::Refused : files::Links::Followed);
+  return error ? withWayOut(std::move(error)) : Error::success();
 }
 
 }  // namespace expc::report

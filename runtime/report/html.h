@@ -4,12 +4,11 @@
 // it can be mailed, archived and opened without a network. htmlPage() makes it from findings; its sections stand in
 // html_parts.h and sections.h.
 
-#include <llvm/Support/Error.h>
-
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/describe/description.h"
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
@@ -35,7 +34,7 @@ std::string pageName(const plan::Plan& plan);
 
 /// Writes htmlPage to `path` atomically (a temporary file beside it, synced, then renamed). The error names the path
 /// and what the system said; an old page stays as it was.
-llvm::Error writeHtml(const std::string& path, const describe::Findings& findings, const HtmlOptions& options);
+Error writeHtml(const std::string& path, const describe::Findings& findings, const HtmlOptions& options);
 
 /// Returns all charts of the page with their names, in its order; for `report --chart`.
 std::vector<Chart> namedCharts(const describe::Findings& findings);

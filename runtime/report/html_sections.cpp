@@ -2,8 +2,6 @@
 // sessions and environments. They assemble blocks from the shared sections and add the page's own markup; all text in
 // that markup passes through html().
 
-#include <llvm/ADT/StringRef.h>
-
 #include <algorithm>
 #include <ctime>
 #include <map>
@@ -12,6 +10,7 @@
 
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/numbers.h"
 #include "runtime/describe/attribution.h"
 #include "runtime/describe/description.h"
@@ -52,17 +51,17 @@ std::vector<Badge> badgesOf(const judge::CriterionResult& result) {
 }
 
 /// Flattens a JSON value to rows "a.b.c: value", sorted by name; empty values are left out.
-void flatten(const llvm::json::Value& value, const std::string& prefix, std::map<std::string, std::string>& rows) {
+void flatten(const json::Value& value, const std::string& prefix, std::map<std::string, std::string>& rows) {
   if (const auto* object = value.getAsObject()) {
     for (const auto& [key, member] : *object)
-      flatten(member, prefix.empty() ? llvm::StringRef(key).str() : prefix + "." + llvm::StringRef(key).str(), rows);
+      flatten(member, prefix.empty() ? StringRef(key).str() : prefix + "." + StringRef(key).str(), rows);
     return;
   }
   if (const auto* array = value.getAsArray(); array && array->empty()) return;
   const auto text = value.getAsString();
   if (text && text->empty()) return;
   // Sizes of memory get a unit; other numbers are shown as they were recorded.
-  const auto bytes = llvm::StringRef(prefix).ends_with("memory") ? value.getAsNumber() : std::nullopt;
+  const auto bytes = StringRef(prefix).ends_with("memory") ? value.getAsNumber() : std::nullopt;
   rows[prefix] = text ? text->str() : bytes ? base::formatQuantity(*bytes, "B") : base::canonicalJson(value);
 }
 
@@ -73,10 +72,10 @@ Facts environmentFacts(const std::map<std::string_view, unsigned>& texts) {
   for (const auto& [json, trials] : texts) {
     auto value = base::parseJson(json);
     if (!value) {
-      llvm::consumeError(value.takeError());
+      consumeError(value.takeError());
       continue;
     }
-    if (llvm::json::Object* said = value->getAsObject()) said->erase("readings");  // they differ in each trial
+    if (json::Object* said = value->getAsObject()) said->erase("readings");  // they differ in each trial
     std::map<std::string, std::string> rows;
     flatten(*value, "", rows);
     for (const auto& [name, text] : rows) values[name][text] += trials;

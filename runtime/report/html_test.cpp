@@ -181,7 +181,7 @@ TEST_CASE("writing is whole or not at all") {
   const Example example = exampleResults();
   HtmlOptions options;
   options.written = 1763700000;
-  CHECK_FALSE(static_cast<bool>(writeHtml(path, {example.plan, example.judgement, example.results}, options)));
+  CHECK_FALSE(bool(writeHtml(path, {example.plan, example.judgement, example.results}, options)));
   CHECK(contents(path) == htmlPage({example.plan, example.judgement, example.results}, options));
   CHECK(std::distance(std::filesystem::directory_iterator(place + "/deep/er"), {}) == 1);
 

@@ -3,12 +3,11 @@
 
 #include "runtime/report/html_text.h"
 
-#include <llvm/ADT/StringRef.h>
-
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
 
+#include "runtime/base/llvm.h"
 #include "runtime/base/printable.h"
 
 namespace expc::report {
@@ -64,7 +63,7 @@ std::string htmlProse(std::string_view text) {
 }
 
 std::string capitalised(const std::string& text) {
-  return llvm::StringRef(text).take_front().upper() + text.substr(std::min<size_t>(1, text.size()));
+  return StringRef(text).take_front().upper() + text.substr(std::min<size_t>(1, text.size()));
 }
 
 std::string withHoles(std::string_view markup, const std::map<std::string_view, std::string>& holes) {

@@ -28,6 +28,7 @@
 #include <optional>
 
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 #include "runtime/describe/description.h"
 #include "runtime/judge/index.h"
@@ -141,7 +142,7 @@ class Pages {
       return fmt::format(
           "<!doctype html>\n<html lang=\"en\"><head><title>{0}</title>{1}</head><body><p>{2}</p></body>"
           "</html>\n",
-          html(page.plan.study), kLoadAgain, html(base::printable(llvm::toString(std::move(error)))));
+          html(page.plan.study), kLoadAgain, html(base::printable(toString(std::move(error)))));
     return page.text;
   }
 
@@ -166,23 +167,21 @@ class Pages {
   }
 
   /// Makes the page anew if there is news and its time has come, or the run has ended meanwhile.
-  llvm::Error refresh(Page& page, std::optional<int> ended) const {
-    auto journals = store::listJournals(folder_);
-    if (!journals) return journals.takeError();
+  Error refresh(Page& page, std::optional<int> ended) const {
+    auto journals = TRY(store::listJournals(folder_));
     uint64_t bytes = 0;
-    for (const store::JournalFile& journal : journals->files) bytes += journal.bytes + journal.ignored;
+    for (const store::JournalFile& journal : journals.files) bytes += journal.bytes + journal.ignored;
     const auto now = Clock::now();
     const bool is_new = bytes != page.recorded && now >= page.not_before;
-    if (!page.text.empty() && ended == page.ended && !is_new) return llvm::Error::success();
+    if (!page.text.empty() && ended == page.ended && !is_new) return Error::success();
     std::vector<std::string> messages;
-    auto store = store::Store::openForReading(folder_, messages);
-    if (!store) return store.takeError();
-    const store::Results results = store->load(page.plan);
+    auto store = TRY(store::Store::openForReading(folder_, messages));
+    const store::Results results = store.load(page.plan);
     const judge::Index index(page.plan, results);
     HtmlOptions options;
     options.folder = folder_;
-    options.live = html(progressText(page.plan, results, index) + runningText(page.plan, store->unendedTrials())) +
-                   "." + (ended ? fmt::format(" The run has ended with exit code {}.", *ended) : "") + links(page);
+    options.live = html(progressText(page.plan, results, index) + runningText(page.plan, store.unendedTrials())) + "." +
+                   (ended ? fmt::format(" The run has ended with exit code {}.", *ended) : "") + links(page);
     options.again = !ended;
     // The forecast of further blocks simulates on all cores, so it must not run beside a measurement.
     page.text = htmlPage({page.plan, ended ? simulate::judge(page.plan, results) : describe::conclude(index), results},
@@ -190,7 +189,7 @@ class Pages {
     page.ended = ended;
     page.recorded = bytes;
     page.not_before = now + kShare * (Clock::now() - now);
-    return llvm::Error::success();
+    return Error::success();
   }
 
   std::vector<Page> pages_;
@@ -243,7 +242,7 @@ void answerAll(int listener, int line, unsigned port, Pages pages) {
 }
 
 /// Returns the error of a system call on the port, from errno.
-llvm::Error cannot(unsigned port, const char* doing) {
+Error cannot(unsigned port, const char* doing) {
   const int code = errno;
   const std::string where = port ? fmt::format("port {}", port) : "a port";
   return llvm::createStringError(fmt::format("--serve: cannot {} {} of 127.0.0.1: {}{}", doing, where,
@@ -252,7 +251,7 @@ llvm::Error cannot(unsigned port, const char* doing) {
 }
 
 /// Opens a listening socket on 127.0.0.1, and returns its port.
-llvm::Expected<std::pair<base::Descriptor, unsigned>> listenAt(unsigned port) {
+Expected<std::pair<base::Descriptor, unsigned>> listenAt(unsigned port) {
   base::Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener < 0) return cannot(port, "open");
   const int yes = 1;
@@ -284,9 +283,8 @@ PageAnswer answer(const PageRequest& request, unsigned port, size_t count,
   return plain(404, "there is no such page\n");
 }
 
-llvm::Expected<LiveServer> LiveServer::start(unsigned port, std::vector<plan::Plan> plans, std::string folder) {
-  auto listener = listenAt(port);
-  if (!listener) return listener.takeError();
+Expected<LiveServer> LiveServer::start(unsigned port, std::vector<plan::Plan> plans, std::string folder) {
+  auto listener = TRY(listenAt(port));
   base::Pipe line;
   if (line.read < 0) return cannot(port, "make a pipe for");
   const pid_t process = ::fork();
@@ -297,11 +295,11 @@ llvm::Expected<LiveServer> LiveServer::start(unsigned port, std::vector<plan::Pl
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
     // A low priority: measuring comes first.
     setpriority(PRIO_PROCESS, 0, 10);
-    answerAll(listener->first, line.read, listener->second, Pages(plans, std::move(folder)));
+    answerAll(listener.first, line.read, listener.second, Pages(plans, std::move(folder)));
     // The copy of the engine's objects must not be destroyed here.
     ::_exit(0);
   }
-  return LiveServer(process, std::move(line.write), fmt::format("http://127.0.0.1:{}/", listener->second));
+  return LiveServer(process, std::move(line.write), fmt::format("http://127.0.0.1:{}/", listener.second));
 }
 
 LiveServer::~LiveServer() {

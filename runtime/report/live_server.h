@@ -5,14 +5,13 @@
 // journals nor end the run by a fault of its own. It is reachable on 127.0.0.1 only and answers nothing but its own
 // pages.
 
-#include <llvm/Support/Error.h>
-
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::report {
@@ -24,7 +23,7 @@ class LiveServer {
   /// Listens on 127.0.0.1 at `port`, or at a free port if it is 0, and forks the serving process. Must be called before
   /// this process has threads, since a fork copies only the calling one. Error: the port is taken, or no process can be
   /// made.
-  static llvm::Expected<LiveServer> start(unsigned port, std::vector<plan::Plan> plans, std::string folder);
+  static Expected<LiveServer> start(unsigned port, std::vector<plan::Plan> plans, std::string folder);
 
   LiveServer(LiveServer&& other) noexcept = default;
   LiveServer& operator=(LiveServer&&) = delete;

@@ -28,7 +28,7 @@ std::string shortened(const std::vector<std::string>& labels) {
 std::string settingsText(const plan::KindDesign& design) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : design.settings)
-    texts.push_back(llvm::StringRef(name).str() + " " + base::canonicalJson(value));
+    texts.push_back(StringRef(name).str() + " " + base::canonicalJson(value));
   // Settings come in the order of a hash table; sorting makes the text the same everywhere.
   std::ranges::sort(texts);
   if (design.timeout_seconds) texts.push_back("timeout " + durationText(*design.timeout_seconds));

@@ -428,7 +428,7 @@ PlanCounts PlanCounts::of(const plan::Plan& plan) {
 std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
   // The header is the plan itself, with counts in place of the long parts that the lines hold.
   plan::Plan bare = head;
-  llvm::json::Array factors, criteria;
+  json::Array factors, criteria;
   for (plan::Factor& factor : bare.factors) {
     std::optional<std::string> baseline;
     if (factor.baseline) baseline = factor.levels[*factor.baseline].label;
@@ -437,7 +437,7 @@ std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
     factor.levels.clear();
     factor.baseline.reset();
   }
-  llvm::json::Object header = *plan::toJson(bare).getAsObject();
+  json::Object header = *plan::toJson(bare).getAsObject();
   header["factors"] = std::move(factors);
   header["schema"] = "expc.plan-lines/2";
   header["points"] = counts.points;

@@ -19,8 +19,8 @@
 namespace expc::report {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
+using json::Array;
+using json::Object;
 
 // ---- a series over its places
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 #include "runtime/base/word.h"
 #include "runtime/describe/attribution.h"
@@ -314,7 +315,7 @@ struct HeadFacts {
   std::vector<MissingThing> missing = {};
   std::vector<ControlRecord> controls = {};
   std::vector<AttributionRecord> attributions = {};
-  std::vector<llvm::json::Object> rehearsed = {};  // left out if there is none
+  std::vector<json::Object> rehearsed = {};  // left out if there is none
 };
 void describeHead(base::JsonRecord& io, auto& plan, auto& judgement, auto& results, HeadFacts& facts) {
   io.fields("schema", facts.schema, EXPC_NAMED(plan, study, source, presets, overrides, digest),
@@ -390,7 +391,7 @@ inline void describe(base::JsonRecord& io, PointRecord& one) {
 /// Returns the judgement as JSON ("expc.report/1"), which needs no other file to be read: cells by the labels of their
 /// factors, values in base units. Rehearsals stand apart, if there are any. Values that are not finite (a timeout is
 /// worse than every value) are the strings "inf" and "-inf".
-llvm::json::Value resultJson(const describe::Findings& findings, const rehearsal::Study* rehearsed = nullptr);
+json::Value resultJson(const describe::Findings& findings, const rehearsal::Study* rehearsed = nullptr);
 
 /// Writes the same document as text, piece by piece. Unless it is to be `whole`, values of single runs and blocks and
 /// the ids of cells' points are left out, which are most of it in a large study.
@@ -414,7 +415,7 @@ void describeDiagnosis(base::JsonRecord& io, auto& study, auto& diagnosis, std::
             EXPC_NAMED(diagnosis.model, lost, disturbed), "without_value", without_value,
             EXPC_NAMED(diagnosis, design, larger));
 }
-inline llvm::json::Value diagnosisJson(const plan::Plan& plan, const simulate::Diagnosis& diagnosis) {
+inline json::Value diagnosisJson(const plan::Plan& plan, const simulate::Diagnosis& diagnosis) {
   std::vector<EndsRecord> without_value;
   for (const auto& [kind, ends] : diagnosis.model.ends)
     for (size_t i = 0; i < ends.size(); ++i)

@@ -119,8 +119,7 @@ std::string cardsText(const rehearsal::Study& study) {
   std::vector<std::string> texts;
   for (const rehearsal::Point& seen : study.points) {
     if (seen.outcome == rehearsal::Outcome::NotRehearsed) continue;
-    base::addOnce(
-        texts, counted(seen.cards.count, "simulated GPU") + " of " + bytesText(static_cast<double>(seen.cards.memory)));
+    base::addOnce(texts, counted(seen.cards.count, "simulated GPU") + " of " + bytesText(double(seen.cards.memory)));
   }
   return joined(texts, "; ");
 }

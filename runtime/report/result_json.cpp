@@ -18,12 +18,12 @@
 namespace expc::report {
 namespace {
 
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Object;
+using json::Value;
 
 /// Writes text as it comes: as one tree of values a study of 10,000 points would take most of a gigabyte.
 struct Writer {
-  llvm::json::OStream json;
+  json::OStream json;
   bool whole;  // whether single runs and blocks, and the ids of a cell's points, are written too
 
   /// Writes an element that is small enough to be a tree, and the members of an object.
@@ -162,7 +162,7 @@ void writeResultJson(llvm::raw_ostream& to, const describe::Findings& findings, 
   base::JsonRecord head;
   describeHead(head, plan, judgement, results, facts);
 
-  Writer out{llvm::json::OStream(to), whole};
+  Writer out{json::OStream(to), whole};
   out.json.object([&] {
     out.members(head.out());
     out.json.attributeArray("criteria", [&] { criteria(out, findings); });
@@ -176,7 +176,7 @@ Value resultJson(const describe::Findings& findings, const rehearsal::Study* reh
   std::string text;
   llvm::raw_string_ostream stream(text);
   writeResultJson(stream, findings, rehearsed, true);
-  return llvm::cantFail(base::parseJson(text));
+  return cantFail(base::parseJson(text));
 }
 
 }  // namespace expc::report

@@ -12,8 +12,8 @@ namespace expc::report {
 namespace {
 
 using base::JsonRecord;
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Object;
+using json::Value;
 
 /// A cell, criterion or comparison, read and then written.
 struct CellRead {
@@ -64,7 +64,7 @@ void describe(JsonRecord& io, DiagnosisRead& one) {
 template <typename T>
 void readsBack(const Value& document) {
   auto read = base::readRecord<T>(document, "the document");
-  REQUIRE_MESSAGE(bool(read), llvm::toString(read.takeError()));
+  REQUIRE_MESSAGE(bool(read), toString(read.takeError()));
   CHECK(base::prettyJson(base::written(*read)) == base::prettyJson(document));
 }
 
@@ -80,8 +80,7 @@ std::string shortForm(const describe::Findings& findings) {
 TEST_CASE("a document of results is read as it was written") {
   Example example = exampleResults();
   readsBack<ResultsRead>(resultJson({example.plan, example.judgement, example.results}));
-  readsBack<ResultsRead>(
-      llvm::cantFail(base::parseJson(shortForm({example.plan, example.judgement, example.results}))));
+  readsBack<ResultsRead>(cantFail(base::parseJson(shortForm({example.plan, example.judgement, example.results}))));
   // Values that JSON has no numbers for, and members that are rare.
   describe::Conclusions& judgement = example.judgement;
   judgement.summaries[0].median = HUGE_VAL;

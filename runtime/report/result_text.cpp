@@ -36,7 +36,7 @@ std::string commandText(const plan::Workload& workload) {
   if (!workload.command || workload.command->arguments.empty()) return workload.name;
   const std::vector<std::string>& words = workload.command->arguments;
   const bool shell = words.size() == 3 && words[0] == "sh" && words[1] == "-c";
-  llvm::StringRef whole = words.back();
+  StringRef whole = words.back();
   whole.consume_front("cd \"$$EXPC_STUDY_FOLDER\" && ");
   const auto typed_word = [](const std::string& word) {
     return word.find_first_of(" '\"\\") == std::string::npos ? word : base::shellWord(word);
@@ -212,7 +212,7 @@ struct ResultReport : describe::Findings {
       std::erase_if(things, [&](const MissingThing& one) {
         return std::ranges::any_of(judgedOf(plan, judgement), [&](const Judged& of) {
           return of.result.verdict == judge::Verdict::Broken &&
-                 llvm::StringRef(judge::withoutIds(whyText(of))).ends_with(judge::withoutIds(one.why));
+                 StringRef(judge::withoutIds(whyText(of))).ends_with(judge::withoutIds(one.why));
         });
       });
     // Places that were not run are counted behind the first.
@@ -264,10 +264,9 @@ struct ResultReport : describe::Findings {
     for (const NextCommand& one : nextCommands(plan, judgement, options.folder)) {
       if (!options.all && shown++ > most) break;
       say(blocks, {.text = one.what_for + ":", .word = std::exchange(word, "Or"), .room = kRoom});
-      llvm::SmallVector<llvm::StringRef> commands;
-      llvm::StringRef(one.command).split(commands, "; ");
-      for (const llvm::StringRef command : commands)
-        say(blocks, {.text = command.str(), .depth = kRoom / 4, .whole = true});
+      llvm::SmallVector<StringRef> commands;
+      StringRef(one.command).split(commands, "; ");
+      for (const StringRef command : commands) say(blocks, {.text = command.str(), .depth = kRoom / 4, .whole = true});
     }
     for (const Judged& of : judgedOf(plan, judgement))
       if (of.result.next && !of.result.next->helps() && (options.all || shown++ <= most))

@@ -30,7 +30,7 @@ plan::Criterion claimOnPairs() {
   claim.factors = {"gpus"};
   claim.cells.resize(2);
   for (size_t i = 0; i < 2; ++i) {
-    claim.cells[i].levels = {static_cast<unsigned>(i)};
+    claim.cells[i].levels = {unsigned(i)};
     claim.cells[i].points = {"treated", "baseline"};
   }
   return claim;

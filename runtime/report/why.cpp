@@ -264,7 +264,7 @@ class Explainer : CellChoice {
     for (const std::string& assertion : heldBy()) {
       size_t of = 0, all = 0;
       for (size_t i = 0; i < cells_.size(); ++i)
-        if (assertionOf(criterion_, planned(i))->text == assertion) ++all, of += llvm::is_contained(held, i);
+        if (assertionOf(criterion_, planned(i))->text == assertion) ++all, of += is_contained(held, i);
       names.push_back(fmt::format("'{}'{}", assertion, inConfigurations(of, all)));
     }
     if (!names.empty()) text += " by " + listed(names);

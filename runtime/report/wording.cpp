@@ -22,8 +22,8 @@
 
 namespace expc::report {
 
-using llvm::json::Array;
-using llvm::json::Object;
+using json::Array;
+using json::Object;
 namespace {
 
 /// Limits of lists; what is beyond is counted.
@@ -33,14 +33,14 @@ constexpr size_t kNamedHosts = 4;
 constexpr size_t kNamedPoints = 2;
 
 /// Formats a parameter as the language writes it: text without quotes, a variant as name(value).
-std::string parameterText(const llvm::json::Value& value) {
+std::string parameterText(const json::Value& value) {
   if (const auto text = value.getAsString()) return text->str();
   if (const auto* object = value.getAsObject(); object && object->size() == 1) {
     // A variant is an object with one member, whose value is the list of its arguments.
     const std::string list = base::canonicalJson(object->begin()->second);
-    llvm::StringRef payload = list;
+    StringRef payload = list;
     if (payload.consume_front("[")) payload.consume_back("]");
-    return fmt::format("{}({})", llvm::StringRef(object->begin()->first).str(), payload.str());
+    return fmt::format("{}({})", StringRef(object->begin()->first).str(), payload.str());
   }
   return base::canonicalJson(value);
 }
@@ -48,7 +48,7 @@ std::string parameterText(const llvm::json::Value& value) {
 /// Describes the slots of a session: "4 x NVIDIA H100", "2 x simulated GPU", "2 x 1 core".
 std::string slotsText(const Array& slots) {
   InOrder<std::string, unsigned> kinds;
-  for (const llvm::json::Value& value : slots) {
+  for (const json::Value& value : slots) {
     // Slots of one kind are counted; the order of kinds is that of the slots.
     const Object* slot = value.getAsObject();
     if (!slot) continue;
@@ -79,7 +79,7 @@ bool countsGpus(const plan::Plan& plan) { return !plan.points.empty() && plan.po
 /// Returns the environment that a session recorded; empty if it cannot be read.
 Object environmentOf(const store::Session& session) {
   auto environment = base::parseJson(session.environment_json);
-  if (!environment) return llvm::consumeError(environment.takeError()), Object();
+  if (!environment) return consumeError(environment.takeError()), Object();
   Object* about = environment->getAsObject();
   return about ? std::move(*about) : Object();
 }
@@ -125,12 +125,12 @@ std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Pla
   std::vector<std::pair<std::string, std::string>> fixed;
   if (plan.points.empty()) return fixed;
   for (const auto& [key, value] : plan.points[0].parameters) {
-    const llvm::StringRef name = key;
+    const StringRef name = key;
     // A parameter counts as fixed if every point has it with the same value. Workloads without it, and factors, do not.
     const bool factor =
         std::ranges::any_of(plan.factors, [&](const plan::Factor& candidate) { return name == candidate.name; });
     const bool same = std::ranges::all_of(plan.points, [&](const plan::Point& point) {
-      const llvm::json::Value* other = point.parameters.get(name);
+      const json::Value* other = point.parameters.get(name);
       return other && *other == value;
     });
     if (factor || !same) continue;
@@ -146,10 +146,10 @@ std::string placeText(const plan::Plan& plan, const plan::Place& place) {
 }
 
 std::string assertionText(const plan::Criterion& criterion) {
-  llvm::StringRef text = criterion.text;
+  StringRef text = criterion.text;
   text = text.take_front(std::min(text.find(" with confidence "), text.size()));
   if (!plan::isComposed(criterion) && (text.starts_with("forall ") || text.starts_with("exists ")))
-    if (const size_t colon = text.rfind(": "); colon != llvm::StringRef::npos) text = text.drop_front(colon + 2);
+    if (const size_t colon = text.rfind(": "); colon != StringRef::npos) text = text.drop_front(colon + 2);
   return text.str();
 }
 

@@ -151,9 +151,9 @@ std::vector<Drawn> drawAll(const Study& study, const std::vector<Scenario>& scen
   std::vector<Drawn> drawn(studies);
   const auto one = [&](int64_t i) {
     drawn[i] = draw(study, scenarios, seed * 1'000'003 + uint64_t(i));
-    return llvm::Error::success();
+    return Error::success();
   };
-  llvm::cantFail(base::forEach(studies, base::allCores(), one, tick));
+  cantFail(base::forEach(studies, base::allCores(), one, tick));
   return drawn;
 }
 

@@ -5,8 +5,6 @@
 
 #include "runtime/simulate/forecast.h"
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "runtime/base/find.h"
+#include "runtime/base/llvm.h"
 #include "runtime/describe/description.h"
 #include "runtime/describe/losses.h"
 #include "runtime/judge/criteria.h"
@@ -331,7 +330,7 @@ class Forecast {
 
   /// Simulates studies of `values` values until `goes_on` returns false. It gets the numbers of verdicts and of studies
   /// after each one. The levels are those of the look that this would be.
-  void eachStudy(unsigned values, llvm::function_ref<bool(const Share&, size_t studies)> goes_on) const {
+  void eachStudy(unsigned values, function_ref<bool(const Share&, size_t studies)> goes_on) const {
     MeasuredCriterion future = measured_;
     if (measured_.standing.history.planned > 0) {
       const bool further = measured_.standing.history.ended || !unfinished();

@@ -201,7 +201,7 @@ TEST_CASE("intervals and verdicts keep what the docs promise, whatever the noise
 TEST_CASE("intervals of geometric means keep what the docs promise, also where their parts move together") {
   // More studies take longer and are printed: docs/measurements/aggregates.md.
   const char* asked = std::getenv("EXPC_PROMISES");
-  const unsigned studies = asked ? static_cast<unsigned>(std::stoul(asked)) : 400;
+  const unsigned studies = asked ? unsigned(std::stoul(asked)) : 400;
   std::vector<Shape> all = shapes();
   all.resize(7);
   for (const Shape& shape : all) {

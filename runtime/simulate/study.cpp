@@ -86,7 +86,7 @@ bool isUnfinished(const judge::MeasuredCriterion& measured) {
 
 }  // namespace
 
-bool anyPart(const plan::Plan& plan, const plan::Term& term, llvm::function_ref<bool(const plan::Term&)> holds) {
+bool anyPart(const plan::Plan& plan, const plan::Term& term, function_ref<bool(const plan::Term&)> holds) {
   bool any = false;
   plan::forEachTerm(term, [&](const plan::Term& one) {
     const auto* metric = one.as<plan::MetricTerm>();
@@ -137,7 +137,7 @@ class Run {
     for (int64_t block = 1;; ++block) {
       places = judge::nextBlock(index_, which);
       if (places.empty()) {
-        if (!llvm::is_contained(open_, true) || kind.design->looks.empty() || !judge::endedAtLook(index_)) break;
+        if (!is_contained(open_, true) || kind.design->looks.empty() || !judge::endedAtLook(index_)) break;
         places = last;
       }
       if (budgetIsSpent()) break;
@@ -154,7 +154,7 @@ class Run {
       last = places;
       const unsigned repetitions = judge::fewestRepetitions(index_, which);
       const auto& looks = kind.design->looks;
-      if (llvm::is_contained(looks, repetitions)) judgeOpen(&which);
+      if (is_contained(looks, repetitions)) judgeOpen(&which);
     }
   }
 

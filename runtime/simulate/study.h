@@ -3,12 +3,11 @@
 // Simulates one study: draws the plan's blocks until no trial is wanted any more, and judges them as stored ones are. A
 // plan and a model come in, the endings of scenarios go out; repeating studies is left to diagnosis.h.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-
 #include <cstdint>
 #include <map>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/simulate/model.h"
@@ -79,7 +78,7 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
 Drawn draw(const Study& study, const std::vector<Scenario>& scenarios, uint64_t seed);
 
 /// Whether something holds of the term, of a part of it, or of a part of a derived metric that it reads.
-bool anyPart(const plan::Plan& plan, const plan::Term& term, llvm::function_ref<bool(const plan::Term&)> holds);
+bool anyPart(const plan::Plan& plan, const plan::Term& term, function_ref<bool(const plan::Term&)> holds);
 
 /// The reason why drawn trials cannot decide the criterion; null if they can.
 plan::Why whyNotSimulated(const plan::Plan& plan, const plan::Criterion& criterion);

@@ -60,15 +60,13 @@ double squares(std::span<const double> values) {
 }
 
 /// -n/2 log(squares / n): the log likelihood of n normal values at its largest.
-double likelihood(double squares, size_t n) {
-  return -static_cast<double>(n) / 2 * std::log(squares / static_cast<double>(n));
-}
+double likelihood(double squares, size_t n) { return -double(n) / 2 * std::log(squares / double(n)); }
 
 /// Log-likelihood of a constant level with first-order autoregressive noise (exact, with a stationary first value),
 /// at the best correlation of kFitted. Sums that do not depend on the correlation are computed once.
 double constantLikelihood(const Sequence& of) {
   const std::vector<double>& z = of.values;
-  const auto n = static_cast<double>(z.size());
+  const auto n = double(z.size());
   double all = squares(z), sum = std::accumulate(z.begin(), z.end(), 0.0), products = 0;
   for (size_t i = 1; i < z.size(); ++i) products += z[i] * z[i - 1];
   const double inner = all - z.front() * z.front() - z.back() * z.back(), inner_sum = sum - z.front() - z.back();
@@ -89,13 +87,13 @@ double constantLikelihood(const Sequence& of) {
 Ratios ratiosOf(const Sequence& of) {
   const std::vector<double>& z = of.values;
   const size_t n = z.size();
-  const double all = squares(z) + of.unknown * static_cast<double>(n), constant = constantLikelihood(of);
+  const double all = squares(z) + of.unknown * double(n), constant = constantLikelihood(of);
   std::vector<double> sums(n + 1, 0);
   std::partial_sum(z.begin(), z.end(), sums.begin() + 1);
   // The sum of squares that the level of a segment explains.
   const auto explained = [&](size_t from, size_t to) {
     const double sum = sums[to] - sums[from];
-    return sum * sum / static_cast<double>(to - from);
+    return sum * sum / double(to - from);
   };
   Ratios ratios;
   double one = 0, second = 0;
@@ -111,7 +109,7 @@ Ratios ratiosOf(const Sequence& of) {
   // Least squares of a straight line: `t` is time about its middle, so slope and level are independent.
   double slope = 0, length = 0;
   for (size_t i = 0; i < n; ++i) {
-    const double t = static_cast<double>(i) - static_cast<double>(n - 1) / 2;
+    const double t = double(i) - double(n - 1) / 2;
     slope += t * z[i];
     length += t * t;
   }
@@ -137,7 +135,7 @@ Sequence scoresOf(std::span<const double> values, const std::vector<double>& sco
     const double mean = meanOf(std::span(scores).subspan(i, end - i));
     for (; i < end; ++i) sequence.values[order[i]] = mean;
   }
-  sequence.unknown = std::max(0.0, squares(scores) - squares(sequence.values)) / static_cast<double>(n);
+  sequence.unknown = std::max(0.0, squares(scores) - squares(sequence.values)) / double(n);
   return sequence;
 }
 
@@ -207,7 +205,7 @@ double pOf(const std::array<std::vector<double>, kNoises.size()>& chance, double
   double p = 0;
   for (size_t noise = 0; noise < noises; ++noise) {
     const auto as_large = chance[noise].end() - std::ranges::lower_bound(chance[noise], seen * (1 - 1e-12));
-    p = std::max(p, static_cast<double>(1 + as_large) / (kDraws + 1.0));
+    p = std::max(p, double(1 + as_large) / (kDraws + 1.0));
   }
   return p;
 }
@@ -281,7 +279,7 @@ std::optional<Outlying> newestOutlying(std::span<const double> values) {
   const double last = values.back();
   // A newest value that timed out or diverged lies infinitely far from the finite ones.
   if (!std::isfinite(last)) return Outlying{values.size() - first, 0};
-  const auto n = static_cast<double>(others.size());
+  const auto n = double(others.size());
   // Prediction interval of one further value: its variance is that of the others times 1 + 1/n. Student's t squared
   // is F with one degree of freedom.
   const double variance = squares(centred(others).values) / (n - 1) * (1 + 1 / n), distance = last - meanOf(others);

@@ -31,7 +31,7 @@ class Draws {
   }
   std::vector<double> drift(size_t n, double each) {
     std::vector<double> values;
-    for (size_t i = 0; i < n; ++i) values.push_back(each * static_cast<double>(i) + next());
+    for (size_t i = 0; i < n; ++i) values.push_back(each * double(i) + next());
     return values;
   }
 

@@ -20,7 +20,7 @@ unsigned minimumPairs(double confidence, unsigned cells) {
   const double alpha = (1.0 - confidence) / std::max(1u, cells);
   unsigned n = 1;
   // The bound of 1000 only ends the loop for a confidence of 1, which no number of pairs reaches.
-  while (!significant(std::ldexp(2.0, -static_cast<int>(n)), alpha) && n < 1000) ++n;
+  while (!significant(std::ldexp(2.0, -int(n)), alpha) && n < 1000) ++n;
   return n;
 }
 

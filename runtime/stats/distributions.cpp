@@ -61,7 +61,7 @@ double fairCoinCdf(double k, double n) {
       below += ways;
       ways = ways * (n - heads) / (heads + 1);
     }
-    return std::ldexp(below, -static_cast<int>(n));
+    return std::ldexp(below, -int(n));
   }
   return boost::math::cdf(boost::math::binomial_distribution<double>(n, 0.5), k);
 }
@@ -83,7 +83,7 @@ std::shared_ptr<const std::vector<double>> signedRankCdf(unsigned n) {
   double below = 0;
   for (double& value : count) {
     below += value;
-    value = std::ldexp(below, -static_cast<int>(n));
+    value = std::ldexp(below, -int(n));
   }
   cache[n] = std::make_shared<const std::vector<double>>(std::move(count));
   return cache[n];
@@ -98,7 +98,7 @@ double signedRankCdfApproximate(double t, unsigned n) {
 }
 
 /// 52 bits and half a step: never 0 (whose logarithm is infinite) and never 1.
-double NormalStream::uniform() { return (static_cast<double>(base::splitMix(state_) >> 12) + 0.5) * 0x1p-52; }
+double NormalStream::uniform() { return (double(base::splitMix(state_) >> 12) + 0.5) * 0x1p-52; }
 
 double NormalStream::next() {
   if (has_spare_) {

@@ -35,7 +35,7 @@ double between(double outer, double inner, double weight) {
 
 /// The probability that the signed-rank statistic of n differences is at most k.
 std::function<double(size_t)> signedRankProbability(unsigned n) {
-  if (n > kExactPairs) return [n](size_t k) { return signedRankCdfApproximate(static_cast<double>(k), n); };
+  if (n > kExactPairs) return [n](size_t k) { return signedRankCdfApproximate(double(k), n); };
   return [cdf = signedRankCdf(n)](size_t k) { return (*cdf)[k]; };
 }
 
@@ -85,9 +85,7 @@ NestedIntervals signedRank(std::span<const double> differences) {
   const double median = lower->median();
   const bool certain = !std::isnan(median) && (!undefined || median == upper->median());
   return {certain ? std::optional(median) : std::nullopt, twoSided(m),
-          [probability = signedRankProbability(static_cast<unsigned>(differences.size()))](size_t k) {
-            return 2 * probability(k);
-          },
+          [probability = signedRankProbability(unsigned(differences.size()))](size_t k) { return 2 * probability(k); },
           [lower, upper, m](size_t k) { return std::pair(lower->at(k), upper->at(m - 1 - k)); }};
 }
 

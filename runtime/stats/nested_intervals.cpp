@@ -19,7 +19,7 @@ namespace {
 template <class Holds>
 size_t firstWhere(size_t count, Holds holds) {
   const auto all = std::views::iota(size_t{0}, count);
-  return static_cast<size_t>(std::ranges::partition_point(all, std::not_fn(holds)) - all.begin());
+  return size_t(std::ranges::partition_point(all, std::not_fn(holds)) - all.begin());
 }
 
 }  // namespace

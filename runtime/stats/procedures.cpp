@@ -20,7 +20,7 @@ std::vector<double> holmLevels(std::span<const double> p_values, double alpha, s
   bool rejecting = true;
   double level = alpha;
   for (size_t i = 0; i < m; ++i) {
-    if (rejecting) level = alpha / static_cast<double>(m - std::max(i, least - 1));
+    if (rejecting) level = alpha / double(m - std::max(i, least - 1));
     levels[order[i]] = level;
     rejecting = rejecting && significant(p_values[order[i]], level);
   }
@@ -32,9 +32,9 @@ double partialConjunction(std::span<const double> p_values, size_t least) {
   if (least == 0) return 0;
   if (least > m) return 1;
   std::vector<double> ordered(p_values.begin(), p_values.end());
-  const auto at = ordered.begin() + static_cast<ptrdiff_t>(least - 1);
+  const auto at = ordered.begin() + ptrdiff_t(least - 1);
   std::ranges::nth_element(ordered, at);
-  return std::min(1.0, static_cast<double>(m - least + 1) * *at);
+  return std::min(1.0, double(m - least + 1) * *at);
 }
 
 double meanOf(std::span<const double> values) {
@@ -62,7 +62,7 @@ std::vector<double> ranksOf(std::span<const double> values) {
     // [i, end) are values that tie: each gets the mean of the ranks i + 1 .. end.
     size_t end = i;
     while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (size_t j = i; j < end; ++j) ranks[order[j]] = (static_cast<double>(i + end) + 1) / 2;
+    for (size_t j = i; j < end; ++j) ranks[order[j]] = (double(i + end) + 1) / 2;
     i = end;
   }
   return ranks;
@@ -76,9 +76,9 @@ std::pair<double, double> tukeyFences(std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end());
   std::ranges::sort(sorted);
   const auto quartile = [&](double share) {
-    const double at = share * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<size_t>(at);
-    const double weight = at - static_cast<double>(below);
+    const double at = share * double(sorted.size() - 1);
+    const auto below = size_t(at);
+    const double weight = at - double(below);
     // Equal neighbours are returned as they are: between two equal infinities the difference would be NaN.
     if (weight == 0 || sorted[below] == sorted[below + 1]) return sorted[below];
     return sorted[below] + weight * (sorted[below + 1] - sorted[below]);

@@ -33,7 +33,7 @@ auto takeMeans(std::vector<double>& values, GroupOf group_of) {
     mean += values[i];
     ++count;
   }
-  for (auto& [name, group] : groups) group.first /= static_cast<double>(group.second);
+  for (auto& [name, group] : groups) group.first /= double(group.second);
   for (size_t i = 0; i < values.size(); ++i) values[i] -= groups[group_of(i)].first;
   return groups;
 }

@@ -68,7 +68,7 @@ double WalshAverages::among(double above, double to, size_t k) const {
     while (end > i && average(i, end - 1) > to) --end;
     for (size_t j = std::max(i, begin); j < end; ++j) inside.push_back(average(i, j));
   }
-  std::ranges::nth_element(inside, inside.begin() + static_cast<ptrdiff_t>(k));
+  std::ranges::nth_element(inside, inside.begin() + ptrdiff_t(k));
   return inside[k];
 }
 

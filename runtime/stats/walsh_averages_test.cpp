@@ -47,8 +47,8 @@ TEST_CASE("Walsh averages that are found by counting are those of the sorted lis
   for (const size_t n : {1, 2, 3, 7, 20, 45}) {
     std::vector<double> plain, tied, extreme;
     for (size_t i = 0; i < n; ++i) {
-      plain.push_back(normal(random) * std::pow(10, static_cast<int>(random() % 7) - 3));
-      tied.push_back(static_cast<double>(random() % 5) - 2);
+      plain.push_back(normal(random) * std::pow(10, int(random() % 7) - 3));
+      tied.push_back(double(random() % 5) - 2);
       const double ends[] = {kInf, -kInf, 0.0, -0.0, 1e308, -1e308, 5e-324, 1};
       extreme.push_back(ends[random() % std::size(ends)]);
     }
@@ -82,7 +82,7 @@ TEST_CASE("a running median is the upper middle of what came so far") {
   CHECK_FALSE(running.median().has_value());
   std::vector<double> values;
   for (int i = 0; i < 200; ++i) {
-    values.push_back(static_cast<double>(random() % 50));
+    values.push_back(double(random() % 50));
     running.add(values.back());
     std::vector<double> sorted = values;
     std::sort(sorted.begin(), sorted.end());

@@ -129,8 +129,8 @@ bool Contents::take(Entry entry) {
   return std::visit([this](auto& one) { return add(*this, std::move(one)); }, entry);
 }
 
-llvm::Expected<Contents> Contents::read(const std::string& folder, const Journals& journals,
-                                        std::vector<DamagedLine>& damaged) {
+Expected<Contents> Contents::read(const std::string& folder, const Journals& journals,
+                                  std::vector<DamagedLine>& damaged) {
   Contents contents;
   damaged = journals.missing;
   for (const JournalFile& journal : journals.files) {
@@ -140,7 +140,7 @@ llvm::Expected<Contents> Contents::read(const std::string& folder, const Journal
         folder, journal,
         [&](Entry&& entry) {
           lost += !contents.take(std::move(entry));
-          return llvm::Error::success();
+          return Error::success();
         },
         damaged);
     if (error) return error;

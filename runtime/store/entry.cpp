@@ -17,6 +17,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::store {
@@ -26,9 +27,9 @@ using base::JsonErrors;
 using base::JsonPath;
 using base::JsonRecord;
 using base::jsonText;
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Array;
+using json::Object;
+using json::Value;
 
 /// The words in a line's member "entry"; journals of all versions have them, so a word never changes.
 /// In the order of Entry's alternatives.
@@ -43,7 +44,7 @@ void embedded(JsonRecord& io, JsonRecord::Key key, std::string& text) {
     const Value* value = io.in(key);
     text = value ? base::canonicalJson(*value) : "";
   } else {
-    auto value = llvm::expectedToOptional(base::parseJson(text));
+    auto value = expectedToOptional(base::parseJson(text));
     io.out()[key] = value ? std::move(*value) : jsonText(text);
   }
 }
@@ -73,12 +74,12 @@ void describe(JsonRecord& io, Opened& entry) {
 }
 
 /// Reads a session's place as older versions wrote it: "n1+n2/local:3", and the boots of the nodes likewise.
-SessionPlace sessionPlaceFromText(llvm::StringRef host, llvm::StringRef boots) {
+SessionPlace sessionPlaceFromText(StringRef host, StringRef boots) {
   const auto [nodes, lane] = host.split('/');
   SessionPlace place;
   place.lane = lane.str();
   for (const auto& [text, parts] : {std::pair(nodes, &place.nodes), std::pair(boots, &place.boots)})
-    for (const llvm::StringRef part : llvm::split(text, '+')) parts->push_back(part.str());
+    for (const StringRef part : llvm::split(text, '+')) parts->push_back(part.str());
   return place;
 }
 
@@ -179,7 +180,7 @@ void describe(JsonRecord& io, KeyAdded& entry) {
 
 /// For journals before version 3, which do not say on how many nodes a trial ran: those that its devices name.
 unsigned nodesAmong(const Value* devices) {
-  std::set<llvm::StringRef> names;
+  std::set<StringRef> names;
   if (const Array* slots = devices ? devices->getAsArray() : nullptr)
     for (const Value& slot : *slots)
       if (const Object* device = slot.getAsObject())
@@ -253,7 +254,7 @@ std::string sumOf(std::string_view text) {
 
 /// Reads a plan's line without parsing the plan: it is long, each run's journal has one, and mostly nobody looks at
 /// it. If the hash fits, the text is taken as it stands. `text` is the line without its checksum.
-std::optional<PlanText> planFromLine(llvm::StringRef text) {
+std::optional<PlanText> planFromLine(StringRef text) {
   if (!text.consume_front("{\"entry\":\"plan\",\"hash\":\"")) return std::nullopt;
   auto [hash, rest] = text.split('"');
   if (!rest.consume_front(",\"text\":") || base::shortHash(rest) != hash) return std::nullopt;
@@ -277,17 +278,16 @@ std::string_view damageOf(std::string_view line) {
   return fits ? "" : "its checksum does not match: the line was damaged or edited";
 }
 
-llvm::Expected<Entry> entryFromLine(std::string_view line) {
+Expected<Entry> entryFromLine(std::string_view line) {
   if (const std::string_view damage = damageOf(line); !damage.empty()) return llvm::createStringError(damage);
-  if (auto plan = planFromLine(llvm::StringRef(line.data(), line.size() - kSumSize))) return std::move(*plan);
+  if (auto plan = planFromLine(StringRef(line.data(), line.size() - kSumSize))) return std::move(*plan);
   // From here on the text may be anything with a right checksum, also a stranger's: reading must not trust it.
-  auto value = base::parseJson(line);
-  if (!value) return value.takeError();
+  auto value = TRY(base::parseJson(line));
   base::JsonErrors errors;
   const base::JsonPath root;
-  base::JsonRecord io(errors, *value, root);
+  base::JsonRecord io(errors, value, root);
   Entry entry = readEntry(io);
-  if (auto error = errors.take("a line of the journal")) return error;
+  TRY(errors.take("a line of the journal"));
   return entry;
 }
 

@@ -3,7 +3,6 @@
 // The entries of a journal, each one line of JSON: what became known, in the order in which it did. How they form
 // records is left to contents.cpp.
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <map>
@@ -13,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/store/records.h"
 
 namespace expc::base {
@@ -96,13 +96,13 @@ std::string toLine(const Entry& entry);
 std::string_view damageOf(std::string_view line);
 /// Reads a line. The error says what is wrong: a checksum that does not fit, text that is not JSON, a member that
 /// is missing or of another type. No input crashes it.
-llvm::Expected<Entry> entryFromLine(std::string_view line);
+Expected<Entry> entryFromLine(std::string_view line);
 
 // Members of entries as JSON, without the line around them; bundles and exports use them too.
 
 void describe(base::JsonRecord& io, Worker& worker);
 void describe(base::JsonRecord& io, Match& match);
 void describe(base::JsonRecord& io, RunClaims& judged);
-llvm::json::Array toJson(const std::vector<plan::Place>& places);
+json::Array toJson(const std::vector<plan::Place>& places);
 
 }  // namespace expc::store

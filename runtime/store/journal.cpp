@@ -22,6 +22,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/results_folder.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::store {
 namespace {
@@ -36,7 +37,7 @@ std::string nameOf(uint64_t epoch) { return fmt::format("{:06}{}", epoch, kSuffi
 
 /// The epoch of a journal's name: 7 for "000007.jsonl". Nothing for other files, and for numbers so large that
 /// there is no next one.
-std::optional<uint64_t> epochOf(llvm::StringRef name) {
+std::optional<uint64_t> epochOf(StringRef name) {
   constexpr uint64_t kMost = uint64_t(1) << 62;
   uint64_t epoch = 0;
   if (name.drop_back(std::min(kSuffix.size(), name.size())).getAsInteger(10, epoch)) return std::nullopt;
@@ -54,9 +55,9 @@ std::map<uint64_t, std::string> namesIn(const std::string& folder, std::error_co
   return names;
 }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> openJournal(const std::string& path) {
+Expected<std::unique_ptr<llvm::MemoryBuffer>> openJournal(const std::string& path) {
   auto buffer = files::read(path, UINT64_MAX, files::Links::Refused);
-  if (!buffer) return base::failure("cannot be read as a journal: {}", buffer.takeError());
+  if (!buffer) return failure("cannot be read as a journal: {}", buffer.takeError());
   return buffer;
 }
 
@@ -75,41 +76,40 @@ struct Head {
 
 /// Reads the first line of a journal. Bytes behind the last newline are a line that a kill cut short; they do not
 /// count.
-llvm::Expected<Head> readHead(const std::string& folder, const std::string& name, uint64_t epoch) {
-  auto buffer = openJournal(pathOf(folder, name));
-  if (!buffer) return buffer.takeError();
-  const llvm::StringRef text = (*buffer)->getBuffer();
+Expected<Head> readHead(const std::string& folder, const std::string& name, uint64_t epoch) {
+  auto buffer = TRY(openJournal(pathOf(folder, name)));
+  const StringRef text = buffer->getBuffer();
   Head head;
   head.file.name = name;
   head.file.epoch = epoch;
   const size_t end = text.rfind('\n');
-  head.file.bytes = end == llvm::StringRef::npos ? 0 : end + 1;
+  head.file.bytes = end == StringRef::npos ? 0 : end + 1;
   head.file.ignored = text.size() - head.file.bytes;
   if (head.file.bytes == 0) return head;  // cut before its first line was whole: nothing is in it
-  const llvm::StringRef line = text.take_front(text.find('\n'));
+  const StringRef line = text.take_front(text.find('\n'));
   head.damage = damageOf(line);
   if (!head.damage.empty()) return head;
   // From here on the line is as its writer wrote it, so an error means another version, or a file under a wrong
   // name.
   auto entry = entryFromLine(line);
-  if (!entry) return base::failure("{}: the first line {}", pathOf(folder, name), entry.takeError());
+  if (!entry) return failure("{}: the first line {}", pathOf(folder, name), entry.takeError());
   const auto* opened = std::get_if<Opened>(&*entry);
   if (!opened || opened->epoch != epoch)
-    return base::failure("{}: does not start like a journal of this name", pathOf(folder, name));
+    return failure("{}: does not start like a journal of this name", pathOf(folder, name));
   head.opened = *opened;
   return head;
 }
 
 }  // namespace
 
-llvm::Expected<Journals> listJournals(const std::string& folder) {
+Expected<Journals> listJournals(const std::string& folder) {
   std::error_code error;
   const std::map<uint64_t, std::string> names = namesIn(folder, error);
   // A folder without journals is empty, not an error: a first run makes one.
   const bool none =
       error == std::errc::no_such_file_or_directory ||
       (error == std::errc::not_a_directory && !files::isThere(pathOf(folder, "")));  // the folder is a file
-  if (error && !none) return base::failure("{}/{}: cannot be read: {}", folder, kJournalFolder, error.message());
+  if (error && !none) return failure("{}/{}: cannot be read: {}", folder, kJournalFolder, error.message());
   Journals journals;
   std::map<std::string, uint64_t> sealed;
   std::set<std::string> gone;
@@ -118,11 +118,10 @@ llvm::Expected<Journals> listJournals(const std::string& folder) {
   std::vector<Head> heads;
   // First pass: the first line of each journal. Second pass: what counts of each.
   for (const auto& [epoch, name] : names) {
-    auto head = readHead(folder, name, epoch);
-    if (!head) return head.takeError();
-    for (const auto& [other, bytes] : head->opened.sealed) sealed.try_emplace(other, bytes);
-    gone.insert(head->opened.replaced.begin(), head->opened.replaced.end());
-    heads.push_back(std::move(*head));
+    auto head = TRY(readHead(folder, name, epoch));
+    for (const auto& [other, bytes] : head.opened.sealed) sealed.try_emplace(other, bytes);
+    gone.insert(head.opened.replaced.begin(), head.opened.replaced.end());
+    heads.push_back(std::move(head));
   }
   for (Head& head : heads) {
     // Replaced journals are skipped before any check: a compaction may have been killed while removing them.
@@ -135,13 +134,13 @@ llvm::Expected<Journals> listJournals(const std::string& folder) {
       continue;
     }
     if (head.file.bytes < counted)
-      return base::failure(
+      return failure(
           "{}: has only {} of the {} bytes that it had when the next journal was started; restore the whole file",
           pathOf(folder, head.file.name), head.file.bytes, counted);
     // Without its first line nothing says which bytes of the earlier journals count, unless a later journal repeats
     // it.
     if (!head.damage.empty() && !is_sealed)
-      return base::failure(
+      return failure(
           "{}: the first line: {}. This line says how much of earlier journals counts. Restore the file; or move it "
           "away, and its contents are ignored",
           pathOf(folder, head.file.name), head.damage);
@@ -167,11 +166,10 @@ std::string DamagedLine::text() const {
   return line ? fmt::format("{} line {}: {}", journal, line, why) : fmt::format("{}: {}", journal, why);
 }
 
-llvm::Error readJournal(const std::string& folder, const JournalFile& journal,
-                        llvm::function_ref<llvm::Error(Entry&&)> take, std::vector<DamagedLine>& damaged) {
-  auto buffer = openJournal(pathOf(folder, journal.name));
-  if (!buffer) return buffer.takeError();
-  llvm::StringRef text = (*buffer)->getBuffer().take_front(journal.bytes);
+Error readJournal(const std::string& folder, const JournalFile& journal, function_ref<Error(Entry&&)> take,
+                  std::vector<DamagedLine>& damaged) {
+  auto buffer = TRY(openJournal(pathOf(folder, journal.name)));
+  StringRef text = buffer->getBuffer().take_front(journal.bytes);
   uint64_t number = 0;
   while (!text.empty()) {
     const auto [line, rest] = text.split('\n');
@@ -180,23 +178,23 @@ llvm::Error readJournal(const std::string& folder, const JournalFile& journal,
     auto entry = entryFromLine(line);
     if (!entry) {
       // A damaged line is told and skipped: the other lines do not depend on it, unless they refer to it.
-      damaged.push_back({journal.name, number, llvm::toString(entry.takeError())});
+      damaged.push_back({journal.name, number, toString(entry.takeError())});
       continue;
     }
-    if (auto error = take(std::move(*entry))) return error;
+    TRY(take(std::move(*entry)));
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 JournalWriter::~JournalWriter() {
   // The sync reads this object's descriptor, so it must be over first.
-  llvm::consumeError(awaitSync());
+  consumeError(awaitSync());
   if (hidden_) unlink(path_.c_str());
 }
 
-llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::create(const std::string& folder,
-                                                                     const std::vector<JournalFile>& before,
-                                                                     std::string store, Appears appears) {
+Expected<std::unique_ptr<JournalWriter>> JournalWriter::create(const std::string& folder,
+                                                               const std::vector<JournalFile>& before,
+                                                               std::string store, Appears appears) {
   Opened opened;
   opened.store = std::move(store);
   for (const JournalFile& file : before) {
@@ -208,9 +206,8 @@ llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::create(const std::
   return make(folder, std::move(opened), appears != Appears::AtOnce);
 }
 
-llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::make(const std::string& folder, Opened opened,
-                                                                   bool hidden) {
-  if (auto error = files::makeFolder(fmt::format("{}/{}", folder, kJournalFolder))) return error;
+Expected<std::unique_ptr<JournalWriter>> JournalWriter::make(const std::string& folder, Opened opened, bool hidden) {
+  TRY(files::makeFolder(fmt::format("{}/{}", folder, kJournalFolder)));
   std::unique_ptr<JournalWriter> made(new JournalWriter);
   JournalWriter& writer = *made;
   writer.folder_ = folder;
@@ -224,8 +221,8 @@ llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::make(const std::st
   writer.fd_ = base::Descriptor(
       open(writer.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (writer.fd_ < 0 && errno == EEXIST) {
-    return base::failure(
-        "{}: another process has just started to write here; run the same command once it has finished", writer.path_);
+    return failure("{}: another process has just started to write here; run the same command once it has finished",
+                   writer.path_);
   }
   if (writer.fd_ < 0) return files::cannotWrite(folder, errno);
   writer.hidden_ = hidden;
@@ -251,8 +248,8 @@ bool JournalWriter::isRemoved() const {
   return fstat(fd_, &held) != 0 || held.st_nlink == 0;
 }
 
-llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::again(const std::vector<JournalFile>& before,
-                                                                    std::string store) const {
+Expected<std::unique_ptr<JournalWriter>> JournalWriter::again(const std::vector<JournalFile>& before,
+                                                              std::string store) const {
   Opened opened{file_.epoch, std::move(store), {}, {file_.name}};
   // Counts on the same bytes of earlier journals as this one did.
   for (const JournalFile& file : before) opened.sealed[file.name] = file.bytes;
@@ -261,65 +258,62 @@ llvm::Expected<std::unique_ptr<JournalWriter>> JournalWriter::again(const std::v
     // The name of a removed journal may be taken by now: use a number above all that are there.
     opened.epoch = std::max(opened.epoch, names.rbegin()->first);
   ++opened.epoch;
-  auto made = make(folder_, std::move(opened), /*hidden=*/true);
-  if (!made) return made.takeError();
-  const llvm::StringRef lines = llvm::StringRef(text_).drop_front(head_);
-  if (auto error = (*made)->add(lines)) return error;
+  auto made = TRY(make(folder_, std::move(opened), /*hidden=*/true));
+  const StringRef lines = StringRef(text_).drop_front(head_);
+  TRY(made->add(lines));
   // Another file under our name belongs to somebody: as a replaced journal the next writer would remove it, so it
   // is set aside.
   struct stat held{}, there{};
   if (fstat(fd_, &held) == 0 && lstat(path_.c_str(), &there) == 0 && held.st_ino != there.st_ino)
     rename(path_.c_str(), (path_ + std::string(kFound)).c_str());
-  if (auto error = (*made)->publish()) return error;
-  (*made)->text_ += lines;
+  TRY(made->publish());
+  made->text_ += lines;
   return made;
 }
 
-llvm::Expected<std::string> JournalWriter::keepElsewhere() const {
+Expected<std::string> JournalWriter::keepElsewhere() const {
   std::error_code failed;
   std::string folder = (std::filesystem::temp_directory_path(failed) / "expc-results-XXXXXX").string();
   // mkdtemp makes it for this user alone, since temporary folders are shared.
   if (failed || !mkdtemp(folder.data()))
-    return base::failure("cannot make a folder for temporary files: {}", std::strerror(errno));
+    return failure("cannot make a folder for temporary files: {}", std::strerror(errno));
   std::filesystem::create_directory(pathOf(folder, ""), failed);
-  if (auto error = files::write(pathOf(folder, file_.name), text_)) return error;
+  TRY(files::write(pathOf(folder, file_.name), text_));
   return folder;
 }
 
-llvm::Error JournalWriter::publish() {
-  if (auto error = sync()) return error;
+Error JournalWriter::publish() {
+  TRY(sync());
   // Between create and publish somebody may have cleaned the folder up.
-  if (isLost())
-    return base::failure("'{}' was removed or changed while expc wrote it; run the same command again", path_);
+  if (isLost()) return failure("'{}' was removed or changed while expc wrote it; run the same command again", path_);
   const std::string path = pathOf(folder_, file_.name);
   if (rename(path_.c_str(), path.c_str()) != 0) return files::cannotWrite(folder_, errno);
   path_ = path;
   hidden_ = false;
   syncFolder(folder_);
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error JournalWriter::append(const Entry& entry, OnDisk when) {
-  if (when != OnDisk::Sometime)
-    if (auto error = awaitSync()) return error;
+Error JournalWriter::append(const Entry& entry, OnDisk when) {
+  if (when != OnDisk::Sometime) TRY(awaitSync());
   // Two syncs cannot be under way at once, since an error must say where the durable part ends.
   const JournalFile before = file_;
   // One write for the whole line: a reader sees it as a whole or without its newline.
-  if (auto error = add(toLine(entry) + "\n")) return error;
+  TRY(add(toLine(entry) + "\n"));
   if (when != OnDisk::Sometime) before_sync_ = before, beginSync();
-  return when == OnDisk::Now ? awaitSync() : llvm::Error::success();
+  return when == OnDisk::Now ? awaitSync() : Error::success();
 }
 
-llvm::Error JournalWriter::add(llvm::StringRef lines) {
+Error JournalWriter::add(StringRef lines) {
   // A part of a line would make the next line unreadable, so it is cut off.
   if (const int error = files::writeAll(fd_, lines)) return cutTo(file_, error);
   // A hidden journal needs only its first line in memory: it is lost with its writer anyway.
   if (!hidden_ || text_.empty()) text_ += lines;
   file_.bytes += lines.size();
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error JournalWriter::sync() {
+Error JournalWriter::sync() {
   before_sync_ = file_;
   beginSync();
   return awaitSync();
@@ -334,7 +328,7 @@ void JournalWriter::beginSync() {
   sync_error_ = fdatasync(fd_) == 0 ? 0 : errno;
 }
 
-llvm::Error JournalWriter::awaitSync() {
+Error JournalWriter::awaitSync() {
   if (sync_) {
     // aio_suspend also returns on a signal.
     const aiocb* const all[] = {sync_.get()};
@@ -344,12 +338,12 @@ llvm::Error JournalWriter::awaitSync() {
     sync_.reset();
   }
   const int error = std::exchange(sync_error_, 0);
-  return error ? cutTo(before_sync_, error) : llvm::Error::success();
+  return error ? cutTo(before_sync_, error) : Error::success();
 }
 
 /// Cuts the file back to `end`, so that it holds whole, durable lines; returns the error for the user. If the cut
 /// fails too, the next writer seals the file at its last whole line.
-llvm::Error JournalWriter::cutTo(const JournalFile& end, int error) {
+Error JournalWriter::cutTo(const JournalFile& end, int error) {
   [[maybe_unused]] const int cut = ftruncate(fd_, off_t(end.bytes));
   file_ = end;
   text_.resize(std::min<size_t>(text_.size(), end.bytes));

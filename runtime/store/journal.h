@@ -5,8 +5,6 @@
 // meaning is left to store.h.
 
 #include <aio.h>
-#include <llvm/ADT/STLFunctionalExtras.h>
-#include <llvm/Support/Error.h>
 
 #include <cstdint>
 #include <memory>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/llvm.h"
 #include "runtime/store/entry.h"
 
 namespace expc::store {
@@ -55,12 +54,12 @@ struct Journals {
 /// Lists a folder's journals; a folder without any has none. Errors: the folder cannot be read; a journal is not a
 /// regular file or is shorter than it was; its first line has an unknown version, or is damaged and no later
 /// journal seals it.
-llvm::Expected<Journals> listJournals(const std::string& folder);
+Expected<Journals> listJournals(const std::string& folder);
 
 /// Calls `take` for each entry of a journal up to `journal.bytes`. Damaged lines are left out and added to
 /// `damaged`. The error is the file's, or that of `take`.
-llvm::Error readJournal(const std::string& folder, const JournalFile& journal,
-                        llvm::function_ref<llvm::Error(Entry&&)> take, std::vector<DamagedLine>& damaged);
+Error readJournal(const std::string& folder, const JournalFile& journal, function_ref<Error(Entry&&)> take,
+                  std::vector<DamagedLine>& damaged);
 
 /// When an entry, with all before it, must be on the disk: at some time, once awaitSync returns, or when append
 /// returns.
@@ -80,37 +79,37 @@ class JournalWriter {
 
   /// Makes the next journal of the folder, which seals those in `before`. `store` is the store's name. Fails if
   /// another writer makes the same journal at this moment.
-  static llvm::Expected<std::unique_ptr<JournalWriter>> create(const std::string& folder,
-                                                               const std::vector<JournalFile>& before,
-                                                               std::string store, Appears appears);
+  static Expected<std::unique_ptr<JournalWriter>> create(const std::string& folder,
+                                                         const std::vector<JournalFile>& before, std::string store,
+                                                         Appears appears);
   /// Whether the file's name no longer leads to all its lines: somebody removed, replaced or cut the file, or moved
   /// the folder.
   bool isLost() const;
   /// Whether the file has no name any more.
   bool isRemoved() const;
   /// Writes all lines into a new journal with the next free number, which replaces this one.
-  llvm::Expected<std::unique_ptr<JournalWriter>> again(const std::vector<JournalFile>& before, std::string store) const;
+  Expected<std::unique_ptr<JournalWriter>> again(const std::vector<JournalFile>& before, std::string store) const;
   /// Writes all lines into a new results folder in the folder for temporary files. Returns its path.
-  llvm::Expected<std::string> keepElsewhere() const;
+  Expected<std::string> keepElsewhere() const;
   /// Makes a hidden journal durable and visible. Nothing if that fails.
-  llvm::Error publish();
+  Error publish();
 
   /// Adds a line. After an error the journal ends with its last whole line.
-  llvm::Error append(const Entry& entry, OnDisk when);
+  Error append(const Entry& entry, OnDisk when);
   /// Makes all lines durable.
-  llvm::Error sync();
+  Error sync();
   /// Waits for the entry that was appended with OnDisk::WhenAwaited; returns at once if there is none. After an
   /// error the journal ends before that entry.
-  llvm::Error awaitSync();
+  Error awaitSync();
   /// The file as it is on disk.
   const JournalFile& file() const { return file_; }
 
  private:
   JournalWriter() = default;
-  static llvm::Expected<std::unique_ptr<JournalWriter>> make(const std::string& folder, Opened opened, bool hidden);
+  static Expected<std::unique_ptr<JournalWriter>> make(const std::string& folder, Opened opened, bool hidden);
   void beginSync();
-  llvm::Error add(llvm::StringRef lines);
-  llvm::Error cutTo(const JournalFile& end, int error);
+  Error add(StringRef lines);
+  Error cutTo(const JournalFile& end, int error);
 
   std::string folder_, path_;
   std::string

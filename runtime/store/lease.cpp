@@ -6,7 +6,6 @@
 #include "runtime/store/lease.h"
 
 #include <fcntl.h>
-#include <llvm/ADT/ArrayRef.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -30,6 +29,7 @@
 #include "runtime/base/files/results_folder.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/process.h"
 
@@ -62,7 +62,7 @@ constexpr std::pair<llvm::StringLiteral, std::string LeaseHolder::*> kTexts[] = 
 /// Whether only this machine can write to the folder.
 bool isOfOneMachine(const std::string& folder) {
   struct statfs system{};
-  return statfs(folder.c_str(), &system) == 0 && llvm::is_contained(kOfOneMachine, uint32_t(system.f_type));
+  return statfs(folder.c_str(), &system) == 0 && is_contained(kOfOneMachine, uint32_t(system.f_type));
 }
 
 /// Whether the holder's process runs. A zombie counts as gone; a reused pid has another start time.
@@ -140,8 +140,8 @@ bool removeStale(const std::string& path, const std::string& judged) {
 
 /// Tries to make the lease. Returns its descriptor, or an invalid one if the lease exists. `now` gets the time of
 /// the file server, from the file's own time stamp.
-llvm::Expected<base::Descriptor> create(const std::string& folder, const std::string& path, const std::string& text,
-                                        double& now) {
+Expected<base::Descriptor> create(const std::string& folder, const std::string& path, const std::string& text,
+                                  double& now) {
   // Written under a name of our own first, so that nobody ever reads half a lease.
   const std::string temporary = fmt::format("{}.new.{}", path, LeaseHolder::self("").token);
   base::Descriptor fd(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
@@ -162,8 +162,8 @@ llvm::Expected<base::Descriptor> create(const std::string& folder, const std::st
 }
 
 /// The error about a folder that another process uses.
-llvm::Error inUse(const std::string& folder, const LeaseHolder& holder) {
-  return base::failure(
+Error inUse(const std::string& folder, const LeaseHolder& holder) {
+  return failure(
       "the results folder '{}' is in use by {} (expc {}): wait, stop it, or choose another folder with --results DIR",
       folder, holder.name(), holder.purpose);
 }
@@ -189,8 +189,8 @@ LeaseHolder LeaseHolder::self(std::string_view purpose) {
 
 LeaseHolder LeaseHolder::fromText(std::string_view text) {
   LeaseHolder holder;
-  const auto value = llvm::expectedToOptional(base::parseJson(text));
-  const llvm::json::Object* object = value ? value->getAsObject() : nullptr;
+  const auto value = expectedToOptional(base::parseJson(text));
+  const json::Object* object = value ? value->getAsObject() : nullptr;
   if (!object) return holder;
   for (const auto& [name, member] : kTexts)
     holder.*member = base::printable(object->getString(name).value_or("").take_front(kLongestText));
@@ -200,7 +200,7 @@ LeaseHolder LeaseHolder::fromText(std::string_view text) {
 }
 
 std::string LeaseHolder::toText() const {
-  llvm::json::Object object{{"pid", pid}, {"start_ticks", int64_t(start_ticks)}};
+  json::Object object{{"pid", pid}, {"start_ticks", int64_t(start_ticks)}};
   for (const auto& [name, member] : kTexts) object[name] = base::jsonText(this->*member);
   return base::canonicalJson(std::move(object)) + "\n";
 }
@@ -218,8 +218,8 @@ Sign signOf(const LeaseHolder& holder, const std::string& folder) {
   return holder.machine_id == self.machine_id && isOfOneMachine(folder) ? Sign::Gone : Sign::Elsewhere;
 }
 
-llvm::Expected<Lease> Lease::acquire(const std::string& folder, std::string_view purpose,
-                                     std::vector<std::string>& messages, LeasePatience patience) {
+Expected<Lease> Lease::acquire(const std::string& folder, std::string_view purpose, std::vector<std::string>& messages,
+                               LeasePatience patience) {
   const std::string path = folder + "/" + std::string(kLeaseName), text = LeaseHolder::self(purpose).toText();
   std::optional<Found> silent;  // a lease that stood still while we watched
   while (true) {
@@ -228,9 +228,8 @@ llvm::Expected<Lease> Lease::acquire(const std::string& folder, std::string_view
     // Judging and removing happen under the lock; the long watching does not, so nobody waits for it.
     {
       const base::Descriptor lock = lockFolder(folder);
-      auto made = create(folder, path, text, now);
-      if (!made) return made.takeError();
-      if (*made >= 0) return Lease(path, std::move(*made), text);
+      auto made = TRY(create(folder, path, text, now));
+      if (made >= 0) return Lease(path, std::move(made), text);
       found = find(path);
       if (!found) continue;
       if (found == silent || signOf(found->holder, folder) == Sign::Gone) {
@@ -262,7 +261,7 @@ bool Lease::ours() const {
          held.st_dev == there.st_dev;
 }
 
-llvm::Error Lease::heartbeat() {
+Error Lease::heartbeat() {
   const double now = bootSeconds();
   const bool due = beat_ < 0 || now - beat_ >= kBeatSeconds;
   // A file server that does not know that we have the file open may give its inode number to another file; the text
@@ -271,11 +270,11 @@ llvm::Error Lease::heartbeat() {
   if (due ? !there || there->text != text_ : !ours()) {
     const std::string folder = std::filesystem::path(path_).parent_path().string();
     if (access(folder.c_str(), F_OK) != 0 && errno == ENOENT)
-      return base::failure(
+      return failure(
           "the results folder '{}' disappeared during the run. Move it back to continue; otherwise the same command "
           "starts over",
           folder);
-    return base::failure(
+    return failure(
         "this run lost its lock on the results folder ('{}' was removed, or another process replaced it). Run the same "
         "command once the folder is free",
         path_);
@@ -284,7 +283,7 @@ llvm::Error Lease::heartbeat() {
     futimens(fd_, nullptr);
     beat_ = now;
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 void Lease::release() {

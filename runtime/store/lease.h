@@ -4,8 +4,6 @@
 // so the lease is a file made by link(2), which is atomic everywhere, and it names its holder. The protocol is
 // explained in docs/layers/store.md ("One writer, without file locks").
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::store {
 
@@ -59,14 +58,14 @@ class Lease {
 
   /// Takes the lease of `folder`. Takes over a stale one, and says so in `messages`. A live one is an error that
   /// names its process and host. May wait for LeasePatience::watch_seconds.
-  static llvm::Expected<Lease> acquire(const std::string& folder, std::string_view purpose,
-                                       std::vector<std::string>& messages, LeasePatience patience = LeasePatience());
+  static Expected<Lease> acquire(const std::string& folder, std::string_view purpose,
+                                 std::vector<std::string>& messages, LeasePatience patience = LeasePatience());
   /// Whether a process that may live holds the lease. Changes nothing, so it has only this machine's clock to
   /// compare with.
   static bool isLive(const std::string& folder);
 
   /// Renews the sign of life; fails if the file is not ours any more.
-  llvm::Error heartbeat();
+  Error heartbeat();
   /// Removes the lease file if it is ours. Does nothing when called again.
   void release();
 

@@ -15,21 +15,20 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/store/store.h"
 
 namespace expc::store {
 
-llvm::Expected<Verified> verify(const std::string& folder) {
-  auto journals = listJournals(folder);
-  if (!journals) return journals.takeError();
+Expected<Verified> verify(const std::string& folder) {
+  auto journals = TRY(listJournals(folder));
   std::vector<DamagedLine> damaged;
   // Reading builds the records too, so references between lines are checked as well.
-  auto contents = readStore(folder, *journals, damaged);
-  if (!contents) return contents.takeError();
-  Verified found{journals->files.size(), contents->sessions.size(), contents->runs.size(), contents->blocks.size(),
-                 contents->trials.size()};
+  auto contents = TRY(readStore(folder, journals, damaged));
+  Verified found{journals.files.size(), contents.sessions.size(), contents.runs.size(), contents.blocks.size(),
+                 contents.trials.size()};
   for (const DamagedLine& line : damaged) found.damage.push_back(line.text());
-  for (const JournalFile& journal : journals->files)
+  for (const JournalFile& journal : journals.files)
     if (journal.ignored > 0)
       found.notes.push_back(
           fmt::format("{}: the last {} bytes are ignored: an incomplete line, or one written after another process had "
@@ -38,20 +37,19 @@ llvm::Expected<Verified> verify(const std::string& folder) {
   return found;
 }
 
-llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::string>& messages) {
+Expected<Compacted> compact(const std::string& folder, std::vector<std::string>& messages) {
   if (!isStore(folder)) return noResults(folder);
   // Opening for writing ends what a dead writer left open, and takes in the spool.
   auto store = Store::openForWriting(folder, messages);
   if (!store) return store.takeError();
-  if (auto error = store->close()) return error;  // so that what opening had to add is in a journal too
+  TRY(store->close());  // so that what opening had to add is in a journal too
   store = Store::openForWriting(folder, messages);
   if (!store) return store.takeError();
   const std::vector<JournalFile>& journals = store->journals().files;
   Compacted done;
   done.journals = journals.size();
-  auto made = JournalWriter::create(folder, journals, store->name(), JournalWriter::Appears::InsteadOfOthers);
-  if (!made) return made.takeError();
-  const std::unique_ptr<JournalWriter> writer = std::move(*made);
+  auto made = TRY(JournalWriter::create(folder, journals, store->name(), JournalWriter::Appears::InsteadOfOthers));
+  const std::unique_ptr<JournalWriter> writer = std::move(made);
   std::vector<DamagedLine> damaged = store->journals().missing;
   // Lines are copied as they are, so nothing about a record can change. Only plans that several journals repeat are
   // written once.
@@ -60,29 +58,29 @@ llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::st
     done.bytes_before += journal.bytes;
     auto error = readJournal(
         folder, journal,
-        [&](Entry&& entry) -> llvm::Error {
-          if (std::holds_alternative<Opened>(entry)) return llvm::Error::success();
+        [&](Entry&& entry) -> Error {
+          if (std::holds_alternative<Opened>(entry)) return Error::success();
           if (const auto* plan = std::get_if<PlanText>(&entry); plan && !plans.insert(plan->hash).second)
-            return llvm::Error::success();
+            return Error::success();
           return writer->append(entry, OnDisk::Sometime);
         },
         damaged);
     if (error) return error;
   }
   if (!damaged.empty())
-    return base::failure("{}; nothing was changed: restore the journals from a backup, or do without compacting",
-                         damaged[0].text());
+    return failure("{}; nothing was changed: restore the journals from a backup, or do without compacting",
+                   damaged[0].text());
   // The lease may have been lost while all this was read: look before the old journals are replaced.
-  if (auto error = store->heartbeat()) return error;
-  if (auto error = writer->publish()) return error;
+  TRY(store->heartbeat());
+  TRY(writer->publish());
   done.bytes_after = writer->file().bytes;
-  if (auto error = store->close()) return error;
+  TRY(store->close());
   // The next writer removes the replaced journals, so open and close once more. An older expc kept an index of
   // them, which would be out of date.
   for (const char* file : {"expc.sqlite", "expc.sqlite-journal"}) unlink(fmt::format("{}/{}", folder, file).c_str());
   store = Store::openForWriting(folder, messages);
   if (!store) return store.takeError();
-  if (auto error = store->close()) return error;
+  TRY(store->close());
   return done;
 }
 
@@ -101,7 +99,7 @@ class Merger {
       if (origin.what == "trial") adopted_.insert(ours);
   }
 
-  llvm::Expected<Merged> run() {
+  Expected<Merged> run() {
     // Copy only sessions and blocks that a copied run or trial refers to. An unreferenced one may still be open,
     // and could then be continued in both stores.
     std::set<int64_t> sessions, blocks;
@@ -113,15 +111,11 @@ class Merger {
       // A session can differ from its block's, if the block went on in a later one: both are needed.
       sessions.insert({trial.session, from_.blocks.at(trial.block).block.session});
     }
-    for (const int64_t id : sessions)
-      if (auto error = add(from_.sessions.at(id))) return error;
-    for (const auto& [id, run] : from_.runs)
-      if (auto error = add(run)) return error;
-    for (const int64_t id : blocks)
-      if (auto error = add(from_.blocks.at(id))) return error;
+    for (const int64_t id : sessions) TRY(add(from_.sessions.at(id)));
+    for (const auto& [id, run] : from_.runs) TRY(add(run));
+    for (const int64_t id : blocks) TRY(add(from_.blocks.at(id)));
     for (const auto& [id, trial] : from_.trials)
-      if (comes(trial))
-        if (auto error = add(trial)) return error;
+      if (comes(trial)) TRY(add(trial));
     return done_;
   }
 
@@ -145,39 +139,38 @@ class Merger {
   }
 
   /// Notes that their record is here now, under number `ours`, and counts it.
-  llvm::Error adopt(const std::string& what, int64_t theirs, llvm::Expected<int64_t> ours, uint64_t& count) {
+  Error adopt(const std::string& what, int64_t theirs, Expected<int64_t> ours, uint64_t& count) {
     if (!ours) return ours.takeError();
     if (what == "trial") adopted_.insert(*ours);
     ++count;
     return into_.adopt({originOf(what, theirs), *ours});
   }
 
-  llvm::Error add(const Session& session) {
-    if (ours("session", session.id)) return llvm::Error::success();
+  Error add(const Session& session) {
+    if (ours("session", session.id)) return Error::success();
     return adopt("session", session.id, into_.addSession(session), done_.sessions);
   }
 
-  llvm::Error add(Run run) {
-    if (at_work_.contains(run.id) || ours("run", run.id)) return llvm::Error::success();
+  Error add(Run run) {
+    if (at_work_.contains(run.id) || ours("run", run.id)) return Error::success();
     const int64_t theirs = run.id;
     run.plan_json = from_.plans.at(run.plan_json);
     run.session = ours("session", run.session);
-    auto number = into_.addRun(run);
-    if (!number) return number.takeError();
+    auto number = TRY(into_.addRun(run));
     // A run without an end, whose writer is not at work, was killed.
     const Outcome outcome = run.outcome.value_or(Outcome{Outcome::Killed});
-    if (auto error = into_.endRun(*number, run.ended, outcome, run.judged)) return error;
-    return adopt("run", theirs, *number, done_.runs);
+    TRY(into_.endRun(number, run.ended, outcome, run.judged));
+    return adopt("run", theirs, number, done_.runs);
   }
 
-  llvm::Error add(BlockPlan block) {
-    if (ours("block", block.block.id)) return llvm::Error::success();
+  Error add(BlockPlan block) {
+    if (ours("block", block.block.id)) return Error::success();
     const int64_t theirs = block.block.id;
     block.block.session = ours("session", block.block.session);
     return adopt("block", theirs, into_.addBlock(std::move(block)), done_.blocks);
   }
 
-  llvm::Error add(Trial trial) {
+  Error add(Trial trial) {
     const int64_t theirs = trial.id;
     if (const int64_t known = ours("trial", theirs)) {
       ++done_.known;
@@ -193,25 +186,24 @@ class Merger {
          at = here.find({trial.block, trial.position, ++trial.attempt}))
       if (at->second->started == trial.started && at->second->status == trial.status &&
           !adopted_.contains(at->second->id)) {
-        if (auto error = takeOutput(theirs, at->second->id)) return error;
+        TRY(takeOutput(theirs, at->second->id));
         return adopt("trial", theirs, at->second->id, done_.known);
       }
-    auto number = into_.beginTrial(trial);
-    if (!number) return number.takeError();
-    trial.id = *number;
+    auto number = TRY(into_.beginTrial(trial));
+    trial.id = number;
     // Boot times of another machine mean nothing here, so the end has none.
-    if (auto error = into_.endTrial(trial, {trial.started + trial.seconds, 0})) return error;
-    if (auto error = takeOutput(theirs, *number)) return error;
-    return adopt("trial", theirs, *number, done_.trials);
+    TRY(into_.endTrial(trial, {trial.started + trial.seconds, 0}));
+    TRY(takeOutput(theirs, number));
+    return adopt("trial", theirs, number, done_.trials);
   }
 
   /// Copies a trial's kept output, also for trials that were known before: an older expc went on without it when
   /// there was no room. After an error all copied outputs are removed, since their trials will never be published.
-  llvm::Error takeOutput(int64_t theirs, int64_t ours) {
+  Error takeOutput(int64_t theirs, int64_t ours) {
     std::string output = keptOutput(into_.folder(), ours);
-    if (files::isThere(output)) return llvm::Error::success();
+    if (files::isThere(output)) return Error::success();
     outputs_.push_back(std::move(output));
-    llvm::Error error = copyOutput(other_, theirs, into_.folder(), ours);
+    Error error = copyOutput(other_, theirs, into_.folder(), ours);
     if (error)
       for (const std::string& taken : outputs_) unlink(taken.c_str());
     return error;
@@ -229,31 +221,27 @@ class Merger {
 
 }  // namespace
 
-llvm::Expected<Merged> merge(const std::string& folder, const std::string& other, std::vector<std::string>& messages) {
+Expected<Merged> merge(const std::string& folder, const std::string& other, std::vector<std::string>& messages) {
   // Asked before and after reading: a run may begin or end meanwhile, and its records would be incomplete.
   bool live = Lease::isLive(other);
-  auto journals = listJournals(other);
-  if (!journals) return journals.takeError();
+  auto journals = TRY(listJournals(other));
   std::vector<DamagedLine> damaged;
-  auto theirs = readStore(other, *journals, damaged);
-  if (!theirs) return theirs.takeError();
+  auto theirs = TRY(readStore(other, journals, damaged));
   live |= Lease::isLive(other);  // it may have begun meanwhile
   tellDamaged(other, damaged, messages);
-  auto into = Store::openForWriting(folder, messages);
-  if (!into) return into.takeError();
+  auto into = TRY(Store::openForWriting(folder, messages));
   // Copies share the name and number their new records alike, so equal numbers would mean different trials.
-  if (theirs->name == into->name()) {
-    return base::failure("'{}' and '{}' are copies of one folder: what each measured since then cannot be told apart",
-                         other, folder);
+  if (theirs.name == into.name()) {
+    return failure("'{}' and '{}' are copies of one folder: what each measured since then cannot be told apart", other,
+                   folder);
   }
-  if (auto error = into->beginWhole()) return error;
-  Merger merger(*into, *theirs, other, live);
-  auto merged = merger.run();
-  if (!merged) return merged.takeError();
+  TRY(into.beginWhole());
+  Merger merger(into, theirs, other, live);
+  auto merged = TRY(merger.run());
   if (merger.leavesRuns())
     messages.push_back(
         fmt::format("a run is in progress in '{}': repeat the command when it has finished, to add the rest", other));
-  if (auto error = into->close()) return error;
+  TRY(into.close());
   return merged;
 }
 

@@ -2,11 +2,11 @@
 
 // `expc store`: verify, compact, merge and export a results folder.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::store {
 
@@ -18,11 +18,11 @@ struct Verified {
 };
 
 /// Reads every line of the journals. Writes nothing. Error: there is no store, or it cannot be read.
-llvm::Expected<Verified> verify(const std::string& folder);
+Expected<Verified> verify(const std::string& folder);
 
 /// Writes everything that the store holds now as an SQLite file (docs/export.md), which must not exist yet. Safe
 /// beside a live run.
-llvm::Error exportSql(const std::string& folder, const std::string& file, std::vector<std::string>& messages);
+Error exportSql(const std::string& folder, const std::string& file, std::vector<std::string>& messages);
 
 /// Sizes before and after a compaction.
 struct Compacted {
@@ -32,7 +32,7 @@ struct Compacted {
 
 /// Rewrites all journals as one. Refused if a line is damaged or a journal is missing, because what it held would
 /// be gone for good. `messages` as for Store::openForWriting.
-llvm::Expected<Compacted> compact(const std::string& folder, std::vector<std::string>& messages);
+Expected<Compacted> compact(const std::string& folder, std::vector<std::string>& messages);
 
 /// Numbers of records that a merge took over.
 struct Merged {
@@ -43,6 +43,6 @@ struct Merged {
 /// Takes over what `other` holds and `folder` does not. Left out: trials that have not ended, and everything of a
 /// run that is still at work there. Doing it again adds only what is new. If an output cannot be copied, nothing is
 /// taken over. Refused for a copy of the same store, because what both measured since then cannot be told apart.
-llvm::Expected<Merged> merge(const std::string& folder, const std::string& other, std::vector<std::string>& messages);
+Expected<Merged> merge(const std::string& folder, const std::string& other, std::vector<std::string>& messages);
 
 }  // namespace expc::store

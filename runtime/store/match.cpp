@@ -28,8 +28,8 @@
 
 namespace expc::store {
 
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Object;
+using json::Value;
 namespace {
 
 /// The differences between two runs in the parts of aggregate `of`, behind a colon; "" if one of the runs did not
@@ -39,7 +39,7 @@ std::string partChanges(const std::string& of, const Match& then, const Match& n
   const auto parts = [&](const Match& match) {
     std::map<std::string, std::string> found;
     for (const auto& [key, value] : match.data_digests)
-      if (llvm::StringRef name(key); name.consume_front(prefix)) found[name.str()] = value;
+      if (StringRef name(key); name.consume_front(prefix)) found[name.str()] = value;
     return found;
   };
   const auto was = parts(then), is = parts(now);
@@ -101,19 +101,19 @@ constexpr std::string_view kPrepared = "${prepared}/";
 constexpr size_t kShownValue = 60;  // columns of a variable's or argument's value in a message
 
 /// "PATH was '…:/opt/bin', now '…:/usr/bin'": of long values only the words, or entries of a path, that differ.
-std::string changeOf(const std::string& name, llvm::StringRef was, llvm::StringRef is) {
-  const auto shown = [](llvm::StringRef value, llvm::StringRef head, llvm::StringRef tail) {
+std::string changeOf(const std::string& name, StringRef was, StringRef is) {
+  const auto shown = [](StringRef value, StringRef head, StringRef tail) {
     std::string text = value.drop_front(head.size()).drop_back(tail.size()).str();
     std::ranges::replace(text, '\n', ' ');
     return (head.empty() ? "" : "…") + base::elided(text, kShownValue) + (tail.empty() ? "" : "…");
   };
-  llvm::StringRef head, tail;
+  StringRef head, tail;
   if (std::max(was.size(), is.size()) > kShownValue) {
-    const auto is_border = [](char c) { return llvm::StringRef(": \n").contains(c); };
+    const auto is_border = [](char c) { return StringRef(": \n").contains(c); };
     const auto same = std::ranges::mismatch(was, is);
     head = was.take_front(same.in1 - was.begin());
     while (!head.empty() && !is_border(head.back())) head = head.drop_back();
-    const llvm::StringRef left = was.drop_front(head.size()), now = is.drop_front(head.size());
+    const StringRef left = was.drop_front(head.size()), now = is.drop_front(head.size());
     const auto alike = std::ranges::mismatch(left | std::views::reverse, now | std::views::reverse);
     tail = left.take_back(alike.in1 - (left | std::views::reverse).begin());
     while (!tail.empty() && !is_border(tail.front())) tail = tail.drop_front();
@@ -135,7 +135,7 @@ std::vector<std::string> argumentsAt(const plan::Point& point, const plan::Comma
   for (const auto& [name, value] : point.parameters) plan::addArgument(values, name, value);
   auto texts = plan::expandArguments(arguments, values);
   if (texts) return std::move(*texts);
-  llvm::consumeError(texts.takeError());  // a stored plan may be older than the check
+  consumeError(texts.takeError());  // a stored plan may be older than the check
   return {};
 }
 
@@ -144,7 +144,7 @@ std::vector<std::string> argumentsAt(const plan::Point& point, const plan::Comma
 void replaceTexts(Value& value, const std::function<std::string(const std::string&)>& replacement) {
   if (const auto text = value.getAsString()) {
     if (std::string other = replacement(text->str()); !other.empty()) value = std::move(other);
-  } else if (llvm::json::Array* array = value.getAsArray()) {
+  } else if (json::Array* array = value.getAsArray()) {
     for (Value& element : *array) replaceTexts(element, replacement);
   } else if (Object* object = value.getAsObject()) {
     for (auto& member : *object) replaceTexts(member.second, replacement);
@@ -157,7 +157,7 @@ std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<st
   if (paths.empty()) return found;
   Value parameters = Object(point.parameters);
   replaceTexts(parameters, [&](const std::string& text) {
-    if (llvm::is_contained(paths, text)) found.insert(text);
+    if (is_contained(paths, text)) found.insert(text);
     return std::string();
   });
   return found;
@@ -168,7 +168,7 @@ std::string commandKey(const plan::Workload& workload) { return "command " + wor
 std::string partKey(const std::string& of, const std::string& name) { return of + ": " + name; }
 
 bool isPartKey(const std::string& key) {
-  const llvm::StringRef of = llvm::StringRef(key).split(": ").first;
+  const StringRef of = StringRef(key).split(": ").first;
   return of.size() < key.size() && (of == kVariable || of.starts_with("command "));
 }
 
@@ -179,7 +179,7 @@ std::string preparedFolder(const plan::Plan& plan, const plan::Point& point,
   plan::Point told;  // has only the parameters that the preparation is told
   for (const std::string& argument : workload.command->preparation->arguments) {
     auto names = plan::namesIn(argument);
-    if (!names) return llvm::consumeError(names.takeError()), "";
+    if (!names) return consumeError(names.takeError()), "";
     for (const std::string& name : *names)
       if (const Value* value = point.parameters.get(name)) told.parameters[name] = *value;
   }
@@ -209,7 +209,7 @@ std::set<std::string> preparedFilesOf(const plan::Plan& plan, const plan::Point&
       const std::string path = std::filesystem::path(folder + "/" + file).lexically_normal().string();
       // A path that contains ${…} differs per trial, so it is not a shared file. A path that leaves the folder is
       // not prepared.
-      if (file.find("${") == std::string::npos && llvm::StringRef(path).starts_with(folder + "/")) files.insert(path);
+      if (file.find("${") == std::string::npos && StringRef(path).starts_with(folder + "/")) files.insert(path);
     }
   return files;
 }

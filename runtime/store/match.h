@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/records.h"
 
@@ -57,7 +58,7 @@ std::string changes(const std::map<std::string, std::string>& then, const std::m
                     bool values);
 
 /// Replaces strings in a JSON value, at any depth, for which `replacement` returns something other than "".
-void replaceTexts(llvm::json::Value& value, const std::function<std::string(const std::string&)>& replacement);
+void replaceTexts(json::Value& value, const std::function<std::string(const std::string&)>& replacement);
 
 /// The settings of a kind, as trials store them (canonical JSON).
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind);

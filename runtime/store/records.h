@@ -4,7 +4,6 @@
 // and nothing else; journals hold them as JSON (entry.cpp).
 
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -17,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/plan/note.h"
 #include "runtime/plan/plan.h"
 

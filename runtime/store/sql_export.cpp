@@ -20,6 +20,7 @@
 #include "runtime/base/files/marks.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/store/entry.h"
 #include "runtime/store/maintenance.h"
 #include "runtime/store/store.h"
@@ -137,10 +138,10 @@ class Tables {
 };
 
 /// Members that hold structure are written as JSON texts, which SQLite can take apart (json_extract).
-std::string jsonOf(llvm::json::Value value) { return base::canonicalJson(value); }
+std::string jsonOf(json::Value value) { return base::canonicalJson(value); }
 
 std::string jsonOf(const std::vector<Worker>& workers) {
-  llvm::json::Array array;
+  json::Array array;
   for (const Worker& worker : workers) array.push_back(base::written(worker));
   return jsonOf(std::move(array));
 }
@@ -199,17 +200,16 @@ void write(const Contents& contents, Tables& to) {
 
 }  // namespace
 
-llvm::Error exportSql(const std::string& folder, const std::string& file, std::vector<std::string>& messages) {
-  if (files::isThere(file)) return base::failure("{} exists; name a new file", file);
-  auto store = Store::openForReading(folder, messages);
-  if (!store) return store.takeError();
-  return files::writeBy(file, [&](const std::string& temporary) -> llvm::Error {
+Error exportSql(const std::string& folder, const std::string& file, std::vector<std::string>& messages) {
+  if (files::isThere(file)) return failure("{} exists; name a new file", file);
+  auto store = TRY(Store::openForReading(folder, messages));
+  return files::writeBy(file, [&](const std::string& temporary) -> Error {
     close(files::openLog(temporary));  // SQLite would make it without the group's permissions
     Tables tables(temporary);
-    write(store->contents(), tables);
+    write(store.contents(), tables);
     tables.execute("COMMIT");
-    if (tables.code() == SQLITE_OK) return llvm::Error::success();
-    return base::failure("cannot write {}: {}", file, sqlite3_errstr(tables.code()));
+    if (tables.code() == SQLITE_OK) return Error::success();
+    return failure("cannot write {}: {}", file, sqlite3_errstr(tables.code()));
   });
 }
 

@@ -6,7 +6,6 @@
 #include "runtime/store/store.h"
 
 #include <fcntl.h>
-#include <llvm/ADT/StringRef.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +25,7 @@
 #include "runtime/base/files/results_folder.h"
 #include "runtime/base/format.h"
 #include "runtime/base/hash.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 
 namespace expc::store {
@@ -42,10 +42,10 @@ constexpr useconds_t kBetween = 20'000;  // 1 s in all
 std::string databaseIn(const std::string& folder) { return folder + "/expc.sqlite"; }
 
 /// Refuses a folder with a database and no journals: nothing may begin beside the only copy of measurements.
-llvm::Error refuseDatabaseAlone(const std::string& folder) {
+Error refuseDatabaseAlone(const std::string& folder) {
   const std::string path = databaseIn(folder);
-  if (!files::isThere(path)) return llvm::Error::success();
-  return base::failure(
+  if (!files::isThere(path)) return Error::success();
+  return failure(
       "'{0}' is a database without journals. Restore '{1}/{2}' from a backup. If the folder never had journals, "
       "convert it with the expc of commit {3}: `expc store compact --results {1}`. To start over, move the file away",
       path, folder, kJournalFolder, kLastWithDatabases);
@@ -70,7 +70,7 @@ base::Descriptor openSpool(const std::string& path, int flags) {
 
 /// Keeps an entry of the store of that name in $TMPDIR (or /tmp), durably. Always returns an error: it says where
 /// the entry is, or that it is lost.
-llvm::Error spool(const std::string& store, const Entry& entry) {
+Error spool(const std::string& store, const Entry& entry) {
   const std::string path = spoolPath(store), line = toLine(entry) + "\n";
   const base::Descriptor fd = openSpool(path, O_WRONLY | O_CREAT | O_APPEND);
   struct stat before{};
@@ -78,9 +78,9 @@ llvm::Error spool(const std::string& store, const Entry& entry) {
   // A failed write leaves nothing: neither a part of a line nor an empty file.
   if (error != 0 && fd >= 0 && (ftruncate(fd, before.st_size) != 0 || before.st_size == 0)) unlink(path.c_str());
   if (error == 0 && fdatasync(fd) == 0)
-    return base::failure("the last trial was saved in {}, and the next run on this machine adds it", path);
-  return base::failure("the last trial is lost: {} cannot be written either: {}", path,
-                       std::strerror(error != 0 ? error : errno));
+    return failure("the last trial was saved in {}, and the next run on this machine adds it", path);
+  return failure("the last trial is lost: {} cannot be written either: {}", path,
+                 std::strerror(error != 0 ? error : errno));
 }
 
 /// The lines of a store that this user's spool holds on this machine; none if there is no such file, or it is not
@@ -91,10 +91,10 @@ std::vector<Entry> spooled(const std::string& store) {
   std::string text;
   char piece[65536];
   for (ssize_t size; fd >= 0 && (size = read(fd, piece, sizeof piece)) > 0;) text.append(piece, size_t(size));
-  for (llvm::StringRef rest = text; !rest.empty();) {
+  for (StringRef rest = text; !rest.empty();) {
     const auto [line, next] = rest.split('\n');
     rest = next;
-    if (auto entry = llvm::expectedToOptional(entryFromLine(line)))  // else it was cut
+    if (auto entry = expectedToOptional(entryFromLine(line)))  // else it was cut
       entries.push_back(std::move(*entry));
   }
   return entries;
@@ -115,14 +115,14 @@ std::string keptOutput(const std::string& results, int64_t trial) {
   return fmt::format("{}/outputs/{}", results, trial);
 }
 
-llvm::Error copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number) {
+Error copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number) {
   constexpr uint64_t kMostOutput = 32 << 20;  // none that a worker keeps is larger
   auto output = files::read(keptOutput(from, trial), kMostOutput, files::Links::Refused);
   if (!output)
-    return llvm::handleErrors(output.takeError(), [](const llvm::ErrorInfoBase& unread) -> llvm::Error {
-      if (unread.convertToErrorCode() == std::errc::no_such_file_or_directory) return llvm::Error::success();
-      return base::failure("{}; this output of a trial would be lost. To continue without it, move it away",
-                           unread.message());
+    return llvm::handleErrors(output.takeError(), [](const llvm::ErrorInfoBase& unread) -> Error {
+      if (unread.convertToErrorCode() == std::errc::no_such_file_or_directory) return Error::success();
+      return failure("{}; this output of a trial would be lost. To continue without it, move it away",
+                     unread.message());
     });
   std::error_code failed;
   const std::string target = keptOutput(to, number);
@@ -130,14 +130,13 @@ llvm::Error copyOutput(const std::string& from, int64_t trial, const std::string
   return files::write(target, (*output)->getBuffer(), files::Links::Refused);
 }
 
-llvm::Error noResults(const std::string& folder) {
-  return base::failure("no results in '{}': run the study first, or name the folder that has them", folder);
+Error noResults(const std::string& folder) {
+  return failure("no results in '{}': run the study first, or name the folder that has them", folder);
 }
 
-llvm::Expected<Contents> readStore(const std::string& folder, const Journals& journals,
-                                   std::vector<DamagedLine>& damaged) {
+Expected<Contents> readStore(const std::string& folder, const Journals& journals, std::vector<DamagedLine>& damaged) {
   if (!journals.files.empty()) return Contents::read(folder, journals, damaged);
-  if (auto error = refuseDatabaseAlone(folder)) return error;
+  TRY(refuseDatabaseAlone(folder));
   return noResults(folder);
 }
 
@@ -153,54 +152,51 @@ void tellDamaged(const std::string& folder, const std::vector<DamagedLine>& dama
                                  one ? "" : "the first: ", damaged.front().text()));
 }
 
-llvm::Expected<Store> Store::openForReading(const std::string& folder, std::vector<std::string>& messages) {
+Expected<Store> Store::openForReading(const std::string& folder, std::vector<std::string>& messages) {
   Store store;
   store.folder_ = folder;
   // Asked before the journals are listed: a run that ends in between has written all its lines by then.
   const bool live = Lease::isLive(folder);
-  auto journals = listJournals(folder);
-  if (!journals) return journals.takeError();
+  auto journals = TRY(listJournals(folder));
   if (live) messages.push_back(fmt::format("a run is in progress in '{}'; these are its results so far", folder));
   std::vector<DamagedLine> damaged;
-  if (auto error = readStore(folder, *journals, damaged).moveInto(store.contents_)) return error;
+  store.contents_ = TRY(readStore(folder, journals, damaged));
   tellDamaged(folder, damaged, messages);
   return store;
 }
 
-llvm::Expected<Store> Store::openForWriting(const std::string& folder, std::vector<std::string>& messages) {
-  if (auto error = files::makeFolder(folder)) return error;
-  auto lease = Lease::acquire(folder, "run", messages);
-  if (!lease) return lease.takeError();
+Expected<Store> Store::openForWriting(const std::string& folder, std::vector<std::string>& messages) {
+  TRY(files::makeFolder(folder));
+  auto lease = TRY(Lease::acquire(folder, "run", messages));
   Store store;
   store.folder_ = folder;
-  store.lease_.emplace(std::move(*lease));
-  if (auto error = store.readJournals(messages)) return error;
-  if (auto error = store.takeSpooled(messages)) return error;
-  if (auto error = store.closeDead()) return error;
+  store.lease_.emplace(std::move(lease));
+  TRY(store.readJournals(messages));
+  TRY(store.takeSpooled(messages));
+  TRY(store.closeDead());
   return store;
 }
 
-llvm::Error Store::readJournals(std::vector<std::string>& messages) {
-  if (auto error = listJournals(folder_).moveInto(before_)) return error;
+Error Store::readJournals(std::vector<std::string>& messages) {
+  before_ = TRY(listJournals(folder_));
   // A killed compaction may have left these: a later journal holds all that they hold.
   for (const std::string& name : before_.replaced)
     unlink(fmt::format("{}/{}/{}", folder_, kJournalFolder, name).c_str());
-  if (before_.files.empty())
-    if (auto error = refuseDatabaseAlone(folder_)) return error;
+  if (before_.files.empty()) TRY(refuseDatabaseAlone(folder_));
   std::vector<DamagedLine> damaged;
-  if (auto error = Contents::read(folder_, before_, damaged).moveInto(contents_)) return error;
+  contents_ = TRY(Contents::read(folder_, before_, damaged));
   tellDamaged(folder_, damaged, messages);
   // The first journal gives a folder its name, which copies of the folder keep.
   name_ = contents_.name.empty() ? newName() : contents_.name;
   for (const auto& [number, key] : contents_.keys) keys_[*key] = number;
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Takes in results that an earlier run had no room for. These trials began in a journal of this folder and end in
 /// ours. The file is removed only once they are durable.
-llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
+Error Store::takeSpooled(std::vector<std::string>& messages) {
   std::vector<Entry> entries = spooled(name_);
-  if (entries.empty()) return llvm::Error::success();
+  if (entries.empty()) return Error::success();
   unsigned late = 0;
   std::erase_if(entries, [&](const Entry& entry) {  // a killed run may have taken it before it could remove the spool
     const auto* end = std::get_if<TrialEnded>(&entry);
@@ -214,17 +210,17 @@ llvm::Error Store::takeSpooled(std::vector<std::string>& messages) {
                                    base::counted(late, "trial"), spoolPath(name_), late == 1 ? "it" : "them"));
   for (const Entry& entry : entries)
     // One wait at the end suffices: a sync covers all that was written before.
-    if (auto error = append(entry, &entry == &entries.back() ? OnDisk::Now : OnDisk::Sometime)) return error;
+    TRY(append(entry, &entry == &entries.back() ? OnDisk::Now : OnDisk::Sometime));
   unlink(spoolPath(name_).c_str());
-  if (entries.empty()) return llvm::Error::success();
+  if (entries.empty()) return Error::success();
   messages.push_back(fmt::format("{} that did not fit on the disk {} stored now",
                                  base::counted(entries.size(), "trial"), base::are(entries.size())));
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Ends what a dead engine left open: its trials are interrupted, at the last sign of life of their session, and
 /// its runs are killed.
-llvm::Error Store::closeDead() {
+Error Store::closeDead() {
   std::vector<Entry> ends;
   for (const Trial& trial : unendedTrials()) {
     TrialEnded end;
@@ -238,38 +234,36 @@ llvm::Error Store::closeDead() {
   }
   for (const auto& [id, run] : contents_.runs)
     if (!run.outcome) ends.emplace_back(RunEnded{id, {}, {Outcome::Killed}, nullptr});
-  for (const Entry& end : ends)
-    if (auto error = append(end)) return error;
-  return llvm::Error::success();
+  for (const Entry& end : ends) TRY(append(end));
+  return Error::success();
 }
 
-llvm::Error Store::append(const Entry& entry, OnDisk when) {
-  if (auto error = heartbeat()) return error;
+Error Store::append(const Entry& entry, OnDisk when) {
+  TRY(heartbeat());
   if (when != OnDisk::Sometime)  // the journal tells only once what the disk did not take
-    if (auto error = sync()) return error;
+    TRY(sync());
   // The journal is made with the first entry, so that a run that measures nothing leaves no file.
   if (!journal_) {
     const auto appears = whole_ ? JournalWriter::Appears::Whole : JournalWriter::Appears::AtOnce;
-    auto journal = JournalWriter::create(folder_, before_.files, name_, appears);
-    if (!journal) return journal.takeError();
-    journal_ = std::move(*journal);
+    auto journal = TRY(JournalWriter::create(folder_, before_.files, name_, appears));
+    journal_ = std::move(journal);
   }
   // A hidden journal becomes durable as a whole, when it is published.
-  if (auto error = journal_->append(entry, whole_ ? OnDisk::Sometime : when)) return error;
+  TRY(journal_->append(entry, whole_ ? OnDisk::Sometime : when));
   contents_.take(entry);
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error Store::beginWhole() {
+Error Store::beginWhole() {
   whole_ = true;
   // Repairs made while opening stand in a journal of their own, which counts among the earlier ones.
-  if (!journal_) return llvm::Error::success();
+  if (!journal_) return Error::success();
   before_.files.push_back(journal_->file());
   journal_.reset();
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<int64_t> Store::numberOf(const Key& key) {
+Expected<int64_t> Store::numberOf(const Key& key) {
   const auto [known, fresh] = keys_.try_emplace(*key, nextOf(contents_.keys));
   if (fresh)
     // Without the line in the journal the number must not be used.
@@ -280,116 +274,113 @@ llvm::Expected<int64_t> Store::numberOf(const Key& key) {
   return known->second;
 }
 
-llvm::Expected<int64_t> Store::addSession(Session session) {
+Expected<int64_t> Store::addSession(Session session) {
   session.id = nextOf(contents_.sessions);
   // Durable at once, because runs, blocks and trials refer to it.
-  if (auto error = append(session, OnDisk::Now)) return error;
+  TRY(append(session, OnDisk::Now));
   return session.id;
 }
 
-llvm::Error Store::touchSession(int64_t session, Moment at) { return append(Seen{session, at}); }
+Error Store::touchSession(int64_t session, Moment at) { return append(Seen{session, at}); }
 
-llvm::Expected<int64_t> Store::addRun(Run run) {
+Expected<int64_t> Store::addRun(Run run) {
   run.id = nextOf(contents_.runs);
   // A plan is written once per journal; runs refer to it by its hash.
   const PlanText plan{base::shortHash(run.plan_json), std::move(run.plan_json)};
-  if (plans_.insert(plan.hash).second)
-    if (auto error = append(plan)) return error;
+  if (plans_.insert(plan.hash).second) TRY(append(plan));
   // A run is durable before its first trial starts: trials of an unknown run do not count.
-  if (auto error = append(RunBegan{run, plan.hash}, OnDisk::Now)) return error;
+  TRY(append(RunBegan{run, plan.hash}, OnDisk::Now));
   return run.id;
 }
 
-llvm::Error Store::endRun(int64_t run, Moment at, Outcome outcome, RunClaimsPtr judged) {
+Error Store::endRun(int64_t run, Moment at, Outcome outcome, RunClaimsPtr judged) {
   return append(RunEnded{run, at, outcome, std::move(judged)}, OnDisk::Now);
 }
 
-llvm::Expected<int64_t> Store::addBlock(BlockPlan plan) {
+Expected<int64_t> Store::addBlock(BlockPlan plan) {
   // Not waited for: the block stands in the journal before its trials, so whenever one of these is durable, so is
   // it.
   plan.block.id = nextOf(contents_.blocks);
-  if (auto error = append(plan)) return error;
+  TRY(append(plan));
   return plan.block.id;
 }
 
-llvm::Expected<int64_t> Store::beginTrial(const Trial& trial) {
-  auto key = numberOf(trial.key);
-  if (!key) return key.takeError();
-  TrialBegan began{trial, *key};
+Expected<int64_t> Store::beginTrial(const Trial& trial) {
+  auto key = TRY(numberOf(trial.key));
+  TrialBegan began{trial, key};
   began.trial.id = nextOf(contents_.trials);
   unlink(keptOutput(folder_, began.trial.id).c_str());  // left by a trial of this number whose line was lost
-  if (auto error = append(began)) return error;
+  TRY(append(began));
   return began.trial.id;
 }
 
-llvm::Error Store::endTrial(const Trial& trial, Moment at) {
+Error Store::endTrial(const Trial& trial, Moment at) {
   TrialEnded end{trial, at};
   // An excerpt or a merge is written whole or not at all, so nothing of it is spooled.
-  llvm::Error error = append(end, OnDisk::WhenAwaited);
+  Error error = append(end, OnDisk::WhenAwaited);
   if (whole_) return error;
   if (error) return keepElsewhere(std::move(error), end);
   unsettled_ = std::move(end);
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error Store::sync() {
-  if (!unsettled_) return llvm::Error::success();
+Error Store::sync() {
+  if (!unsettled_) return Error::success();
   const TrialEnded end = *std::exchange(unsettled_, std::nullopt);
-  llvm::Error error = journal_->awaitSync();
-  return error ? keepElsewhere(std::move(error), end) : llvm::Error::success();
+  Error error = journal_->awaitSync();
+  return error ? keepElsewhere(std::move(error), end) : Error::success();
 }
 
-llvm::Error Store::keepElsewhere(llvm::Error error, const TrialEnded& end) {
+Error Store::keepElsewhere(Error error, const TrialEnded& end) {
   // If the lease is lost, the value belongs to nobody. Otherwise only the disk is in the way, and the spool may
   // take it.
   if (auto lost = heartbeat()) {
-    llvm::consumeError(std::move(error));  // it says the same, or is a consequence
+    consumeError(std::move(error));  // it says the same, or is a consequence
     return lost;
   }
   return llvm::joinErrors(std::move(error), spool(name_, end));
 }
 
-llvm::Error Store::reread(const Trial& trial) {
-  auto key = numberOf(trial.key);
-  if (!key) return key.takeError();
+Error Store::reread(const Trial& trial) {
+  auto key = TRY(numberOf(trial.key));
   // The old values are replaced for good, so the new ones must not be lost.
-  return append(Reread{trial, *key}, OnDisk::Now);
+  return append(Reread{trial, key}, OnDisk::Now);
 }
 
-llvm::Error Store::adopt(Adopted entry) { return append(std::move(entry)); }
+Error Store::adopt(Adopted entry) { return append(std::move(entry)); }
 
-llvm::Error Store::heartbeat() {
+Error Store::heartbeat() {
   if (lease_)
     if (auto error = lease_->heartbeat()) return keepRemoved(std::move(error));
-  return journal_ && !whole_ && journal_->isLost() ? writeAgain() : llvm::Error::success();
+  return journal_ && !whole_ && journal_->isLost() ? writeAgain() : Error::success();
 }
 
 /// Writes all lines into a new journal, and tells what happened. If that fails too, keeps them outside of the
 /// folder.
-llvm::Error Store::writeAgain() {
+Error Store::writeAgain() {
   const std::string name = journal_->file().name;
   auto again = journal_->again(before_.files, name_);
   if (!again)
-    return keepRemoved(base::failure("journal/{} was removed or changed, and writing it again failed: {}", name,
-                                     llvm::toString(again.takeError())),
+    return keepRemoved(failure("journal/{} was removed or changed, and writing it again failed: {}", name,
+                               toString(again.takeError())),
                        /*lost=*/true);
   journal_ = std::move(*again);
   std::string also;
   // Whoever removed our journal may have removed others, which we cannot write again.
   if (auto journals = listJournals(folder_); !journals)
-    also = llvm::toString(journals.takeError());
+    also = toString(journals.takeError());
   else if (!journals->missing.empty())
     also = journals->missing.front().text();
   tell_(
       fmt::format("{0}/journal/{1} was removed or changed while this run wrote to it; all results of the run are in "
                   "{0}/journal/{2} now{3}{4}",
                   folder_, name, journal_->file().name, also.empty() ? "" : "; ", also));
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// After the folder was lost: keeps the lines of our journal outside of it, if the journal is gone too, and adds to
 /// `error` where they are.
-llvm::Error Store::keepRemoved(llvm::Error error, bool lost) {
+Error Store::keepRemoved(Error error, bool lost) {
   // Somebody who removes the folder may have removed the lease first, and comes to the journal next. If the lease
   // is there again, another process took the folder over, and the journal is safe.
   const std::string lease = folder_ + "/" + std::string(kLeaseName);
@@ -399,19 +390,19 @@ llvm::Error Store::keepRemoved(llvm::Error error, bool lost) {
       auto kept = journal_->keepElsewhere();
       kept_ = fmt::format(
           "The results of this run in journal/{} are {}", journal_->file().name,
-          kept ? fmt::format("kept in the results folder {}", *kept) : "lost: " + llvm::toString(kept.takeError()));
+          kept ? fmt::format("kept in the results folder {}", *kept) : "lost: " + toString(kept.takeError()));
     } else if (files::isThere(lease)) {
       break;
     } else {
       usleep(kBetween);
     }
   }
-  return kept_.empty() ? std::move(error) : base::failure("{}. {}", std::move(error), kept_);
+  return kept_.empty() ? std::move(error) : failure("{}. {}", std::move(error), kept_);
 }
 
-llvm::Error Store::close() {
+Error Store::close() {
   // In this order: results durable, journal visible, lease free. So the next writer sees everything.
-  llvm::Error error = sync();
+  Error error = sync();
   if (!error) error = heartbeat();  // also checks that the journal is still there
   if (!error && whole_ && journal_) error = journal_->publish();
   journal_.reset();

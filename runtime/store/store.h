@@ -5,8 +5,6 @@
 // wait for nobody. A killed writer loses at most the trial that ran. Which trials count for a plan is decided in
 // match.h.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 #include "runtime/store/journal.h"
 #include "runtime/store/lease.h"
@@ -34,8 +33,8 @@ struct Contents {
 
   /// Reads `journals` of `folder`. A damaged line is left out, with everything that refers to it, and named in
   /// `damaged`.
-  static llvm::Expected<Contents> read(const std::string& folder, const Journals& journals,
-                                       std::vector<DamagedLine>& damaged);
+  static Expected<Contents> read(const std::string& folder, const Journals& journals,
+                                 std::vector<DamagedLine>& damaged);
 
   /// Takes the record of an entry. Returns false, and takes nothing, if the entry refers to a record that is not
   /// there, or repeats what can be said only once.
@@ -64,14 +63,13 @@ bool isStore(const std::string& folder);
 std::string keptOutput(const std::string& results, int64_t trial);
 /// Copies the kept output of a trial to another folder, where the trial has another number. Does nothing if no
 /// output was kept.
-llvm::Error copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number);
+Error copyOutput(const std::string& from, int64_t trial, const std::string& to, int64_t number);
 
 /// "no results in 'DIR' …", with the way out.
-llvm::Error noResults(const std::string& folder);
+Error noResults(const std::string& folder);
 
 /// Reads the journals of a folder. It is an error if there are none, and the error says what to do.
-llvm::Expected<Contents> readStore(const std::string& folder, const Journals& journals,
-                                   std::vector<DamagedLine>& damaged);
+Expected<Contents> readStore(const std::string& folder, const Journals& journals, std::vector<DamagedLine>& damaged);
 /// Adds a message with the number of damaged lines and the first of them; nothing if there are none.
 void tellDamaged(const std::string& folder, const std::vector<DamagedLine>& damaged,
                  std::vector<std::string>& messages);
@@ -83,10 +81,10 @@ class Store {
   /// Takes the lease of `folder` (made if missing) and reads the journals. Trials that a dead engine left running
   /// are marked as interrupted. `messages` gets what the user should know (a stale lease taken over, damaged
   /// lines). Errors name the path and say what to do.
-  static llvm::Expected<Store> openForWriting(const std::string& folder, std::vector<std::string>& messages);
+  static Expected<Store> openForWriting(const std::string& folder, std::vector<std::string>& messages);
 
   /// A consistent view of everything that has ended so far, also beside a live writer.
-  static llvm::Expected<Store> openForReading(const std::string& folder, std::vector<std::string>& messages);
+  static Expected<Store> openForReading(const std::string& folder, std::vector<std::string>& messages);
 
   Store(Store&&) noexcept = default;
 
@@ -112,34 +110,34 @@ class Store {
   const Contents& contents() const { return contents_; }
 
   // Writing. Each call appends to the journal; a trial's result is durable once sync() returns.
-  llvm::Expected<int64_t> addSession(Session session);
+  Expected<int64_t> addSession(Session session);
   /// Records that a session still goes on.
-  llvm::Error touchSession(int64_t session, Moment at);
-  llvm::Expected<int64_t> addRun(Run run);
-  llvm::Error endRun(int64_t run, Moment at, Outcome outcome, RunClaimsPtr judged = nullptr);
-  llvm::Expected<int64_t> addBlock(BlockPlan block);
-  llvm::Expected<int64_t> beginTrial(const Trial& trial);
+  Error touchSession(int64_t session, Moment at);
+  Expected<int64_t> addRun(Run run);
+  Error endRun(int64_t run, Moment at, Outcome outcome, RunClaimsPtr judged = nullptr);
+  Expected<int64_t> addBlock(BlockPlan block);
+  Expected<int64_t> beginTrial(const Trial& trial);
   /// Records a trial's result, and that its session goes on. The result is being written to the disk when this
   /// returns; it is durable once sync() returns.
-  llvm::Error endTrial(const Trial& trial, Moment at);
+  Error endTrial(const Trial& trial, Moment at);
   /// Waits until the last trial that ended is durable. If the disk refuses it, it is kept in the spool, and the
   /// error says where.
-  llvm::Error sync();
+  Error sync();
   /// Records values of a trial that were read anew under another key; the trial is valid then.
-  llvm::Error reread(const Trial& trial);
+  Error reread(const Trial& trial);
   /// Notes that a record of another store is here now, under our number.
-  llvm::Error adopt(Adopted entry);
+  Error adopt(Adopted entry);
   /// Starts a write that becomes visible as a whole when close() succeeds, and not at all before. Nothing may be
   /// read meanwhile.
-  llvm::Error beginWhole();
+  Error beginWhole();
 
   /// Shows other machines that this process lives. Returns an error if another process took the lease. A journal
   /// that somebody removed, replaced or cut is written once more from memory, and the listener is told.
-  llvm::Error heartbeat();
+  Error heartbeat();
   /// Sets the listener for messages about such repairs.
   void onNews(std::function<void(const std::string&)> tell) { tell_ = std::move(tell); }
   /// Makes everything durable and visible, and gives the lease back.
-  llvm::Error close();
+  Error close();
 
   const std::string& folder() const { return folder_; }
   /// The name that every copy of this store shares, and no other store has.
@@ -149,14 +147,14 @@ class Store {
 
  private:
   Store() = default;
-  llvm::Error readJournals(std::vector<std::string>& messages);
-  llvm::Error takeSpooled(std::vector<std::string>& messages);
-  llvm::Error closeDead();
-  llvm::Error append(const Entry& entry, OnDisk when = OnDisk::Sometime);
-  llvm::Error keepElsewhere(llvm::Error error, const TrialEnded& end);
-  llvm::Expected<int64_t> numberOf(const Key& key);
-  llvm::Error writeAgain();
-  llvm::Error keepRemoved(llvm::Error error, bool lost = false);
+  Error readJournals(std::vector<std::string>& messages);
+  Error takeSpooled(std::vector<std::string>& messages);
+  Error closeDead();
+  Error append(const Entry& entry, OnDisk when = OnDisk::Sometime);
+  Error keepElsewhere(Error error, const TrialEnded& end);
+  Expected<int64_t> numberOf(const Key& key);
+  Error writeAgain();
+  Error keepRemoved(Error error, bool lost = false);
 
   std::string folder_;
   Contents contents_;

@@ -2,8 +2,6 @@
 // why others do not. match.cpp has the rule for one trial; this file adds what needs the whole store: the run that
 // started a trial, seeds that repeat, and looks. Judging the results is left to judge.
 
-#include <llvm/ADT/StringRef.h>
-
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -23,6 +21,7 @@
 #include "runtime/base/entry.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 #include "runtime/store/store.h"
 
@@ -32,7 +31,7 @@ namespace {
 /// The plan of a run; nothing if it cannot be read any more (it is older than the reader, or damaged).
 std::optional<plan::Plan> planOf(const Run& run, const Contents& contents) {
   auto value = base::parseJson(contents.plans.at(run.plan_json));
-  return llvm::expectedToOptional(value ? plan::planFromJson(*value) : llvm::Expected<plan::Plan>(value.takeError()));
+  return expectedToOptional(value ? plan::planFromJson(*value) : Expected<plan::Plan>(value.takeError()));
 }
 
 /// Whether a run recorded everything about what it judged; runs of older versions did not.
@@ -351,7 +350,7 @@ class Somewhere {
 
 /// The newest run that `holds` accepts. A run on null cards is taken only if there is no other. Null if there is
 /// none.
-const Run* newestRun(const Contents& contents, llvm::function_ref<bool(const Run&)> holds) {
+const Run* newestRun(const Contents& contents, function_ref<bool(const Run&)> holds) {
   const Run* on_null_cards = nullptr;
   for (const auto& [id, run] : std::views::reverse(contents.runs)) {
     if (!holds(run)) continue;

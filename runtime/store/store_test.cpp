@@ -52,7 +52,7 @@ extern "C" int aio_fsync(int operation, aiocb* request) {
   return -1;
 }
 extern "C" int fdatasync(int fd) {
-  if (!disk_is_broken) return static_cast<int>(syscall(SYS_fdatasync, fd));
+  if (!disk_is_broken) return int(syscall(SYS_fdatasync, fd));
   errno = EIO;
   return -1;
 }

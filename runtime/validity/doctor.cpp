@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "runtime/base/control_group.h"
 #include "runtime/base/entry.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 #include "runtime/validity/readings.h"
 
@@ -34,7 +34,6 @@ namespace fs = std::filesystem;
 using Weight = Finding::Weight;
 using Findings = std::vector<Finding>;
 using base::readText;
-using llvm::StringRef;
 
 constexpr double kWatch = 0.5;   // seconds for which the machine is watched
 constexpr double kQuiet = 0.05;  // share of the cores that others may take without a finding
@@ -148,7 +147,7 @@ void others(const machine::Machine& machine, const std::string& root, Findings& 
   double busy = 0;
   for (const auto& [core, seconds] : after)
     if (const auto* was = base::entryOf(before, core)) busy += seconds - *was;
-  const double share = after.empty() ? 0 : std::min(1.0, busy / (seconds * static_cast<double>(after.size())));
+  const double share = after.empty() ? 0 : std::min(1.0, busy / (seconds * double(after.size())));
   // Names are looked up only if they will be shown, since that reads all of /proc.
   const std::vector<std::string> who =
       share > kQuiet ? runningOthers(machine.allowed, base::familyOf(getpid(), root + "/proc"), root)

@@ -5,7 +5,6 @@
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <filesystem>
 
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/machine/gpus.h"
 
 namespace expc::validity {
@@ -21,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::readText;
-using llvm::StringRef;
 
 constexpr size_t kNamedOthers = 3;
 
@@ -80,7 +79,7 @@ std::map<int, double> readBusy(const std::string& root) {
     if (!number.consume_front("cpu") || !llvm::to_integer(number, core, 10)) continue;
     double busy = 0;
     for (const size_t column : {1, 2, 3, 8}) busy += numberIn(words[column]).value_or(0);
-    cores[core] = busy / static_cast<double>(sysconf(_SC_CLK_TCK));
+    cores[core] = busy / double(sysconf(_SC_CLK_TCK));
   }
   return cores;
 }
@@ -137,7 +136,7 @@ std::optional<double> readClock(const std::vector<int>& cores, const std::string
     if (!khz) return std::nullopt;
     sum += *khz * 1e-3;
   }
-  return cores.empty() ? std::nullopt : std::optional(sum / static_cast<double>(cores.size()));
+  return cores.empty() ? std::nullopt : std::optional(sum / double(cores.size()));
 }
 
 uint64_t memoryOf(const Family& family, const std::string& root) {
@@ -149,9 +148,9 @@ uint64_t memoryOf(const Family& family, const std::string& root) {
     const auto kib = line == shared.npos ? std::nullopt : wholeIn(wordsOf(StringRef(shared).substr(line + 5))[0]);
     const auto words = readText(folder + "statm").value_or("");
     if (kib)
-      bytes += static_cast<uint64_t>(*kib) << 10;
+      bytes += uint64_t(*kib) << 10;
     else if (const auto fields = wordsOf(words); fields.size() > 1)
-      bytes += static_cast<uint64_t>(wholeIn(fields[1]).value_or(0)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+      bytes += uint64_t(wholeIn(fields[1]).value_or(0)) * uint64_t(sysconf(_SC_PAGESIZE));
   }
   return bytes;
 }
@@ -161,11 +160,11 @@ std::vector<std::string> runningOthers(const std::vector<int>& cores, const Fami
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(root + "/proc", error)) {
     const auto pid = wholeIn(entry.path().filename().string());
-    if (!pid || family.pids.count(static_cast<int>(*pid))) continue;
-    const base::Process process = base::processOf(static_cast<int>(*pid), root + "/proc");
+    if (!pid || family.pids.count(int(*pid))) continue;
+    const base::Process process = base::processOf(int(*pid), root + "/proc");
     // State R also means waiting for a core; the core is then the last one that it ran on.
     if (process.state != 'R' || std::ranges::count(cores, process.core) == 0) continue;
-    found.push_back(processText(static_cast<int>(*pid), root));
+    found.push_back(processText(int(*pid), root));
     if (found.size() == kNamedOthers) break;
   }
   return found;
@@ -180,7 +179,7 @@ Cards::Cards(const std::string& library, const std::vector<std::string>& environ
   if (library.empty()) return;
   machine::Variables variables;
   for (const std::string& variable : environment) {
-    const auto [name, value] = llvm::StringRef(variable).split('=');
+    const auto [name, value] = StringRef(variable).split('=');
     if (name.starts_with("NULLGPU_") && !std::getenv(name.str().c_str())) variables.set(name.str(), value.str());
   }
   library_ = std::make_unique<base::Nvml>(library);
@@ -203,15 +202,14 @@ std::optional<CardState> Cards::look(unsigned index) const {
   nvml.call("nvmlDeviceGetClockInfo", device, kGraphicsClock, &state.clock_mhz);
   nvml.call("nvmlDeviceGetTemperature", device, kGpuSensor, &state.celsius);
   if (nvml.call("nvmlDeviceGetPowerUsage", device, &milliwatts)) state.watts = milliwatts * 1e-3;
-  if (nvml.call("nvmlDeviceGetTotalEnergyConsumption", device, &millijoules))
-    state.joules = static_cast<double>(millijoules) * 1e-3;
+  if (nvml.call("nvmlDeviceGetTotalEnergyConsumption", device, &millijoules)) state.joules = double(millijoules) * 1e-3;
   if (nvml.call("nvmlDeviceGetTotalEccErrors", device, kUncorrected, kVolatile, &errors)) state.ecc_errors = errors;
   // With more processes than fit, NVML returns an error, and the card seems free.
   std::array<Process, kMostProcesses> processes{};
-  auto count = static_cast<unsigned>(processes.size());
+  auto count = unsigned(processes.size());
   if (nvml.call("nvmlDeviceGetComputeRunningProcesses_v3", device, &count, processes.data()))
     for (unsigned i = 0; i < count; ++i) {
-      state.processes.push_back(static_cast<int>(processes[i].pid));
+      state.processes.push_back(int(processes[i].pid));
       // All bits are set where the driver does not tell.
       if (processes[i].memory != ~0ull) state.memory[state.processes.back()] = processes[i].memory;
     }

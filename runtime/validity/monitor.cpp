@@ -120,10 +120,9 @@ void Monitor::account(const std::map<int, double>& busy, const Family& family, d
   }
   // Our processes may have run on other cores, too, and both counts are rounded; hence the clamp.
   const double own = known ? std::max(0.0, *family.cpu_seconds - *family_.cpu_seconds) : 0;
-  const double share =
-      known && seconds > 0 ? std::clamp((sum - own) / (seconds * static_cast<double>(cores.size())), 0.0, 1.0) : 0;
+  const double share = known && seconds > 0 ? std::clamp((sum - own) / (seconds * double(cores.size())), 0.0, 1.0) : 0;
   for (auto& [number, trial] : trials_) {
-    const double core_seconds = seconds * static_cast<double>(trial.cores.size());
+    const double core_seconds = seconds * double(trial.cores.size());
     trial.accounted = trial.accounted && known;
     trial.core_seconds += core_seconds;
     trial.others_seconds += share * core_seconds;
@@ -147,7 +146,7 @@ void Monitor::readClocks(Trial& trial) {
 static double bytesOf(const CardState& state, const Family& family) {
   double bytes = 0;
   for (const auto& [pid, memory] : state.memory)
-    if (family.pids.contains(pid)) bytes += static_cast<double>(memory);
+    if (family.pids.contains(pid)) bytes += double(memory);
   return bytes;
 }
 
@@ -166,7 +165,7 @@ void Monitor::takeSample(Trial& trial) const {
   for (const int pid : trial.sampled) family.pids.erase(pid);  // ours, which started the program
   const uint64_t host = memoryOf(family, root_);
   if (host == 0) return;
-  trial.readings.samples.host.push_back(static_cast<double>(host));
+  trial.readings.samples.host.push_back(double(host));
   std::optional<double> held, busy;
   for (const Card& card : trial.cards) {
     const std::optional<CardState>& state = card.now;
@@ -174,9 +173,9 @@ void Monitor::takeSample(Trial& trial) const {
     double bytes = bytesOf(*state, family);
     // In another PID namespace NVML names none of ours. The card is the trial's alone, so the rest is its own.
     if (bytes == 0 && !card.sees_ours && state->used && card.before.used)
-      bytes = std::max(0.0, static_cast<double>(*state->used) - static_cast<double>(*card.before.used));
+      bytes = std::max(0.0, double(*state->used) - double(*card.before.used));
     held = std::max(held.value_or(0), bytes);
-    if (state->busy) busy = busy.value_or(0) + *state->busy / static_cast<double>(trial.cards.size());
+    if (state->busy) busy = busy.value_or(0) + *state->busy / double(trial.cards.size());
   }
   if (held) trial.readings.samples.device.push_back(*held);
   if (busy) trial.readings.samples.busy.push_back(*busy);
@@ -229,7 +228,7 @@ void Monitor::settle(Trial& trial, double now) const {
   else
     readings.busy_others.clear();
   if (const auto pages = grown(before.swapped_pages, after.swapped_pages))
-    readings.swapped = *pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    readings.swapped = *pages * uint64_t(sysconf(_SC_PAGESIZE));
   readings.page_faults = grown(before.page_faults, after.page_faults);
   if (const auto waited = grown(before.pressure, after.pressure); waited && readings.seconds > 0)
     readings.pressure = std::min(1.0, *waited / readings.seconds);

@@ -51,9 +51,7 @@ void join(std::optional<T>& one, const std::optional<T>& other, Join both) {
 }
 
 /// An optional count as a number.
-std::optional<double> number(const auto& value) {
-  return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
-}
+std::optional<double> number(const auto& value) { return value ? std::optional(double(*value)) : std::nullopt; }
 
 /// The relative drop of a clock, 0 to 1; absent if no clock was seen.
 std::optional<double> drop(double least, double most) {
@@ -62,8 +60,8 @@ std::optional<double> drop(double least, double most) {
 
 /// The reading of one card that a limit is about.
 std::optional<double> ofGpu(const GpuReadings& gpu, std::string_view limit) {
-  if (limit == "other_gpu") return static_cast<double>(gpu.others.size());
-  if (limit == "throttled" && gpu.looks > 0) return static_cast<double>(gpu.throttled) / gpu.looks;
+  if (limit == "other_gpu") return double(gpu.others.size());
+  if (limit == "throttled" && gpu.looks > 0) return double(gpu.throttled) / gpu.looks;
   if (limit == "ecc_errors") return number(gpu.ecc_errors);
   return limit == "clock_drop" ? drop(gpu.clock_least, gpu.clock_most) : std::nullopt;
 }

@@ -60,7 +60,7 @@ double milliseconds(auto work) {
 double megabytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
+  return double(usage.ru_maxrss) / 1024;
 }
 
 void bench(unsigned points, unsigned blocks) {
@@ -98,7 +98,7 @@ void bench(unsigned points, unsigned blocks) {
   });
   const double widths = milliseconds([&] { judge::untilStates(index, plan::TrialKind::Timed); });
   const double judge = milliseconds([&] { describe::conclude(index); });
-  const double trials = static_cast<double>(points) * blocks;
+  const double trials = double(points) * blocks;
   fmt::print(
       "{{\"points\": {}, \"trials\": {}, \"add_us_a_trial\": {:.2f}, \"block_end_ms\": {:.3f}, \"widths_ms\": {:.2f}, "
       "\"judge_ms\": {:.1f}, \"bytes_a_trial\": {:.0f}}}\n",

@@ -30,7 +30,7 @@ double cpuSeconds() {
     rusage usage{};
     getrusage(who, &usage);
     for (const timeval& time : {usage.ru_utime, usage.ru_stime})
-      sum += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+      sum += double(time.tv_sec) + double(time.tv_usec) * 1e-6;
   }
   return sum;
 }
@@ -67,14 +67,14 @@ llvm::Expected<std::unique_ptr<Batches>> open(const Wanted& wanted, const Images
   LoaderOptions batches;
   batches.order = [count, shuffled = DistributedSampler{.count = images.count()}](int64_t epoch) {
     auto order = shuffled.indices(epoch);
-    order.resize(static_cast<size_t>(count));
+    order.resize(size_t(count));
     return order;
   };
   batches.batch = wanted.settings.number("batch");
   batches.epochs = wanted.settings.number("epochs");
   batches.preparation = preparationOf(wanted);
-  batches.workers = static_cast<unsigned>(wanted.settings.number("workers"));
-  batches.prefetch = static_cast<unsigned>(wanted.settings.number("prefetch"));
+  batches.workers = unsigned(wanted.settings.number("workers"));
+  batches.prefetch = unsigned(wanted.settings.number("prefetch"));
   batches.processes = wanted.loader == "processes";
   if (wanted.loader == "native") return makeNativeLoader(images, std::move(batches));
   return makeDataLoader(images, std::move(batches));
@@ -106,7 +106,7 @@ llvm::Error measure(const Wanted& wanted) {
   const double cpu_used = cpuSeconds() - cpu;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const double first = epochs.front(), per = static_cast<double>(count);
+  const double first = epochs.front(), per = double(count);
   std::sort(epochs.begin(), epochs.end());
   fmt::print(
       R"({{"loader":"{}","data":"{}","element":"{}","layout":"{}","threads":{},"images":{},"first_img_s":{:.0f},)"
@@ -114,7 +114,7 @@ llvm::Error measure(const Wanted& wanted) {
       "\n",
       wanted.loader, wanted.kind, wanted.settings["element"], wanted.settings["layout"],
       wanted.settings.number("workers"), count, per / first, per / epochs.front(), per / epochs[epochs.size() / 2],
-      cpu_used * 1e6 / (per * static_cast<double>(epochs.size())), usage.ru_maxrss / 1024);
+      cpu_used * 1e6 / (per * double(epochs.size())), usage.ru_maxrss / 1024);
   return llvm::Error::success();
 }
 

@@ -61,8 +61,7 @@ void serve(const Step& step) {
       const std::clock_t used = std::clock();
       step();
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-      seconds.push_back(
-          fmt::format("[{}, {}]", took.count(), static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC));
+      seconds.push_back(fmt::format("[{}, {}]", took.count(), double(std::clock() - used) / CLOCKS_PER_SEC));
     }
     fmt::print("[{}]\n", fmt::join(seconds, ", "));
     std::fflush(stdout);

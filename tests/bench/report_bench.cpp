@@ -74,6 +74,6 @@ int main(int argc, char** argv) {
   const auto plan = llvm::cantFail(plan::planFromJson(llvm::cantFail(base::parseJson((*file)->getBuffer().str()))));
   std::vector<std::string> messages;
   store::Store store = llvm::cantFail(store::Store::openForWriting(argv[2], messages));
-  fill(store, plan, static_cast<unsigned>(std::atoi(argv[3])));
+  fill(store, plan, unsigned(std::atoi(argv[3])));
   llvm::cantFail(store.close());
 }

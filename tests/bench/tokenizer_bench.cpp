@@ -26,7 +26,7 @@ using expc::text::Tokenizer;
 double now() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
 }
 
 template <typename Result>
@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
     } else {
       std::ofstream file(out, std::ios::binary);
       encodeAll(tokenizer, documents, [&](const std::vector<Token>& tokens) {
-        const auto count = static_cast<uint32_t>(tokens.size());
+        const auto count = uint32_t(tokens.size());
         file.write(reinterpret_cast<const char*>(&count), sizeof count);
         file.write(reinterpret_cast<const char*>(tokens.data()),
                    static_cast<std::streamsize>(tokens.size() * sizeof(Token)));

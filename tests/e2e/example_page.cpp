@@ -23,7 +23,7 @@ report::Example withPlots(report::Example example) {
   for (size_t point = 0; point < 5; ++point) {
     describe::Curve curve{plan.points[point].id, "loss", {}};
     for (unsigned epoch = 1; epoch <= 12; ++epoch) {
-      const double loss = 2.3 / (epoch + static_cast<double>(point));
+      const double loss = 2.3 / (epoch + double(point));
       curve.places.push_back({epoch, 3, loss, 0.9 * loss, 1.1 * loss, std::nullopt});
     }
     seen.curves.push_back(std::move(curve));

@@ -32,7 +32,7 @@ std::string tokensOf(const std::string& text) {
     std::string_view written = sources.text(token.range);
     if (token.isComment()) written = written.substr(0, written.find_last_not_of(" \t") + 1);
     const bool after_code = token.isComment() && token.lines_before == 0 && !out.empty();
-    out += fmt::format("{} {}{}\n", static_cast<int>(token.kind), after_code ? "after " : "", written);
+    out += fmt::format("{} {}{}\n", int(token.kind), after_code ? "after " : "", written);
   }
   return out;
 }

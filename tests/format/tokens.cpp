@@ -53,7 +53,7 @@ void printTokens(const std::string& path) {
     const llvm::json::Object line{{"file", path},
                                   {"begin", token.range.begin},
                                   {"end", token.range.end},
-                                  {"token", kTokens[static_cast<size_t>(token.kind)]},
+                                  {"token", kTokens[size_t(token.kind)]},
                                   {"reserved", parse::isReserved(token.kind)},
                                   {"name", name != is_name.end() && name->second}};
     fmt::print("{}\n", llvm::formatv("{0}", llvm::json::Value(llvm::json::Object(line))).str());

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   };
   int at = 1;
   if (argc > 2 && std::string_view(argv[1]) == "--variants") {
-    variants = static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10));
+    variants = unsigned(std::strtoul(argv[2], nullptr, 10));
     at = 3;
   }
   for (; at < argc; ++at)
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
       check(entry.path().string(), text.str());
       // Other ones of each file: what a seed stands for repeats after 60.
       for (unsigned number = 0; number < variants && failed < 20; ++number) {
-        const auto seed = static_cast<unsigned>(files * 7 + number);
+        const auto seed = unsigned(files * 7 + number);
         const std::string variant = scrambled(text.str(), seed);
         check(fmt::format("{}, scrambled with {}", entry.path().string(), seed), variant);
         if (!isFormatted(variant)) fmt::print("{}: scrambling broke it\n", entry.path().string()), ++failed;

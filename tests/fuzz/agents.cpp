@@ -2,21 +2,21 @@
 
 #include <fcntl.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <unistd.h>
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/nodes/agent.h"
 #include "tests/fuzz/twice.h"
 
 namespace expc::fuzz {
 namespace {
 
-void receive(llvm::StringRef bytes) {
+void receive(StringRef bytes) {
   int ends[2];
   hold(pipe2(ends, O_CLOEXEC) == 0, "a pipe can be made");
-  const auto sent = static_cast<size_t>(fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) > 0 ? 1 << 20 : 1 << 12);
+  const auto sent = size_t(fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) > 0 ? 1 << 20 : 1 << 12);
   (void)::write(ends[1], bytes.data(), std::min(bytes.size(), sent));
   close(ends[1]);
   engine::nodes::Lines lines(base::Descriptor(ends[0]), {});
@@ -30,7 +30,7 @@ void receive(llvm::StringRef bytes) {
 
 void readAgentWords(const std::string& bytes) {
   receive(bytes);
-  for (llvm::StringRef line : llvm::split(bytes, '\n')) {
+  for (StringRef line : llvm::split(bytes, '\n')) {
     receive(("@expc " + line + "\n").str());
     auto value = base::parseJson(line);
     if (!worked(value)) continue;

@@ -38,7 +38,7 @@ void readBundle(const std::string& bytes) {
   const std::string folder = emptyFolder();
   write(folder + "/bundle", withMemberSums(bytes));
   if (auto error = bundle::unpack(folder + "/bundle", folder + "/out"))
-    hold(!llvm::toString(std::move(error)).empty(), "an error says something");
+    hold(!toString(std::move(error)).empty(), "an error says something");
   uint64_t total = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string name = entry.path().lexically_relative(folder).string();

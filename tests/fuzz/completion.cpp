@@ -2,7 +2,6 @@
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include "cli/subcommand.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/printable.h"
 #include "tests/fuzz/folder.h"
 
@@ -30,8 +30,8 @@ class Printed {
   std::string take() {
     std::fflush(stdout);
     dup2(output_, STDOUT_FILENO);
-    std::string text(static_cast<size_t>(lseek(file_, 0, SEEK_END)), '\0');
-    hold(pread(file_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()), "the output can be read");
+    std::string text(size_t(lseek(file_, 0, SEEK_END)), '\0');
+    hold(pread(file_, text.data(), text.size(), 0) == ssize_t(text.size()), "the output can be read");
     close(output_);
     close(file_);
     return text;
@@ -58,7 +58,7 @@ std::vector<std::string> offered(const std::vector<std::string>& arguments) {
   hold(code == cli::kSuccess, "there is an answer, maybe none");
   hold(whole.empty() || whole.back() == '\n', "each word is a line");
   std::vector<std::string> words;
-  for (const llvm::StringRef line : llvm::split(llvm::StringRef(whole).drop_back(whole.empty() ? 0 : 1), '\n'))
+  for (const StringRef line : llvm::split(StringRef(whole).drop_back(whole.empty() ? 0 : 1), '\n'))
     if (!whole.empty()) words.push_back(line.split('\t').first.str());
   for (const std::string& word : words)
     hold(!word.empty() && base::printable(word) == word, "a word holds nothing that steers a terminal or ends a line");
@@ -85,7 +85,7 @@ std::vector<std::string> offeredFor(std::vector<std::string> before, const std::
 }  // namespace
 
 void completeWords(const std::string& bytes) {
-  const auto [line, study] = llvm::StringRef(bytes).split('\n');
+  const auto [line, study] = StringRef(bytes).split('\n');
   const std::string path = emptyFolder() + "/study.exp";
   write(path, study.str());
   (void)offered({"--line", "expc " + line.str()});
@@ -97,10 +97,10 @@ void completeWords(const std::string& bytes) {
     for (const std::string& word : offeredFor({"plan", path, option}, "")) {
       if (++asked > kMostAsked) break;
       std::vector<std::string> whole{word};
-      if (llvm::StringRef(word).ends_with("=")) whole = offeredFor({"plan", path, option}, word);
+      if (StringRef(word).ends_with("=")) whole = offeredFor({"plan", path, option}, word);
       if (whole.size() > kMostAsked) whole.resize(kMostAsked);
       for (const std::string& one : whole)
-        hold(llvm::is_contained(offered({"--line", fmt::format("expc plan {} {} {}", path, option, quoted(one))}), one),
+        hold(is_contained(offered({"--line", fmt::format("expc plan {} {} {}", path, option, quoted(one))}), one),
              "what is offered is offered again where it is typed");
     }
   }

@@ -17,10 +17,10 @@ namespace expc::fuzz {
 namespace {
 
 /// The document in `bytes`; nothing where they are no JSON.
-std::optional<llvm::json::Value> parsed(const std::string& bytes) {
+std::optional<json::Value> parsed(const std::string& bytes) {
   auto json = base::parseJson(bytes);
   if (json) return std::move(*json);
-  hold(!llvm::toString(json.takeError()).empty(), "an error says something");
+  hold(!toString(json.takeError()).empty(), "an error says something");
   return std::nullopt;
 }
 
@@ -29,12 +29,12 @@ void readTwice(const std::string& bytes, Read read) {
   const auto json = parsed(bytes);
   if (!json) return;
   auto document = read(*json);
-  if (!document) return hold(!llvm::toString(document.takeError()).empty(), "an error says something");
+  if (!document) return hold(!toString(document.takeError()).empty(), "an error says something");
   const std::string written = base::prettyJson(toJson(*document));
   const auto again = parsed(written);
   hold(again.has_value(), "what is written is JSON");
   auto same = read(*again);
-  hold(static_cast<bool>(same), "what is written is read");
+  hold(bool(same), "what is written is read");
   hold(base::prettyJson(toJson(*same)) == written, "and is the same");
 }
 
@@ -107,7 +107,7 @@ void readDescription(const std::string& bytes) {
   if (!worked(description)) return;
   hold(!description->build.empty(), "a worker has a build");
   for (const auto& [workload, parameter, level] : description->one_process)
-    hold(description->isOneProcess(workload, llvm::json::Object{{parameter, base::jsonText(level)}}),
+    hold(description->isOneProcess(workload, json::Object{{parameter, base::jsonText(level)}}),
          "a level that one process takes is taken by one");
 }
 

@@ -10,7 +10,7 @@ namespace expc::fuzz {
 
 void formatText(const std::string& text) {
   using namespace format_test;
-  const unsigned seed = static_cast<unsigned>(std::hash<std::string>{}(text));
+  const unsigned seed = unsigned(std::hash<std::string>{}(text));
   for (const std::string& input : {text, isFormatted(text) ? scrambled(text, seed) : std::string()}) {
     const auto broken = brokenPromise(input);
     if (!broken) continue;

@@ -1,10 +1,9 @@
 #include "tests/fuzz/frontend.h"
 
-#include <llvm/Support/Error.h>
-
 #include "compiler/check/check.h"
 #include "compiler/lower/lower.h"
 #include "compiler/parse/parse.h"
+#include "runtime/base/llvm.h"
 #include "tests/fuzz/parse.h"
 #include "tests/lowered.h"
 
@@ -16,7 +15,7 @@ namespace {
 constexpr uint64_t kMaxProduct = 2000;
 
 load::FileSystem noFiles() {
-  return {[](const std::string& path) -> llvm::Expected<std::string> {
+  return {[](const std::string& path) -> Expected<std::string> {
     return llvm::createStringError("there is no file %s here", path.c_str());
   }};
 }

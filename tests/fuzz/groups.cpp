@@ -1,15 +1,14 @@
 #include "tests/fuzz/groups.h"
 
-#include <llvm/ADT/StringRef.h>
-
 #include "runtime/base/control_group.h"
+#include "runtime/base/llvm.h"
 #include "tests/fuzz/folder.h"
 
 namespace expc::fuzz {
 
 void readGroups(const std::string& bytes) {
   const std::string root = emptyFolder();
-  const auto [groups, rest] = llvm::StringRef(bytes).split('\f');
+  const auto [groups, rest] = StringRef(bytes).split('\f');
   const auto [mounts, limit] = rest.split('\f');
   write(root + "/proc/self/cgroup", groups.str());
   write(root + "/proc/self/mountinfo", mounts.str());

@@ -2,10 +2,10 @@
 
 // What the fuzzers hold of whatever they read.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdio>
 #include <cstdlib>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::fuzz {
 
@@ -18,9 +18,9 @@ inline void hold(bool condition, const char* promise) {
 
 /// Whether there is a result; an error has to say something.
 template <typename T>
-bool worked(llvm::Expected<T>& result) {
+bool worked(Expected<T>& result) {
   if (result) return true;
-  hold(!llvm::toString(result.takeError()).empty(), "an error says something");
+  hold(!toString(result.takeError()).empty(), "an error says something");
   return false;
 }
 

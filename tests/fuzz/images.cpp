@@ -30,32 +30,32 @@ void decodeImage(const std::string& bytes) {
   auto header = data::readHeader({bytesOf(bytes), bytes.size()});
   if (pixels) {
     require(pixels->data == scratch.data() && pixels->channels == 3);
-    require(static_cast<size_t>(pixels->rows * pixels->cols * 3) <= scratch.size());
+    require(size_t(pixels->rows * pixels->cols * 3) <= scratch.size());
     // A header that can be decoded can be read.
-    require(static_cast<bool>(header) && header->shape.rows == pixels->rows && header->shape.cols == pixels->cols);
+    require(bool(header) && header->shape.rows == pixels->rows && header->shape.cols == pixels->cols);
     return;
   }
-  llvm::Error error = pixels.takeError();
+  Error error = pixels.takeError();
   require(error.isA<data::CorruptImage>());
-  llvm::consumeError(std::move(error));
-  if (!header) llvm::consumeError(header.takeError());
+  consumeError(std::move(error));
+  if (!header) consumeError(header.takeError());
 }
 
 void readPacked(const std::string& bytes) {
   const int file = ::memfd_create("packed", MFD_CLOEXEC);
-  require(file >= 0 && ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  require(file >= 0 && ::write(file, bytes.data(), bytes.size()) == ssize_t(bytes.size()));
   const std::string path = fmt::format("/proc/self/fd/{}", file);
   auto sets = data::openPacked(path);
   std::vector<uint8_t> scratch;
   if (!sets)
-    require(llvm::toString(sets.takeError()).starts_with(path));
+    require(toString(sets.takeError()).starts_with(path));
   else
     for (const data::Images* set : {sets->train.get(), sets->test.get()})
       for (int64_t i = 0; i < std::min<int64_t>(set->count(), 100); ++i) {
         require(set->label(i) < set->classes());
         require(set->className(set->label(i)).size() <= bytes.size());
         auto pixels = set->read(i, scratch);
-        if (!pixels) require(llvm::toString(pixels.takeError()).starts_with(path));
+        if (!pixels) require(toString(pixels.takeError()).starts_with(path));
       }
   ::close(file);
 }

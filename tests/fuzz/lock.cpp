@@ -9,9 +9,9 @@ namespace expc::fuzz {
 
 void readLock(const std::string& bytes) {
   auto lock = cli::parseLock(bytes);
-  if (!lock) return hold(!llvm::toString(lock.takeError()).empty(), "an error says something");
+  if (!lock) return hold(!toString(lock.takeError()).empty(), "an error says something");
   hold(cli::compareLocks(*lock, *lock, 3).empty(), "a lock means what it means");
-  const llvm::json::Value nothing = llvm::json::Object{{"studies", llvm::json::Object{}}};
+  const json::Value nothing = json::Object{{"studies", json::Object{}}};
   (void)cli::compareLocks(*lock, nothing, 3);
   (void)cli::compareLocks(nothing, *lock, 3);
   (void)cli::lockedData(*lock, "study");

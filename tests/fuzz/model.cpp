@@ -1,9 +1,7 @@
 #include "tests/fuzz/model.h"
 
 #include <ATen/ATen.h>
-#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/SmallVector.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -15,6 +13,7 @@
 
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/model/safetensors.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/llama/folder.h"
@@ -26,14 +25,14 @@ namespace {
 
 constexpr uint64_t kMostData = 1 << 16;
 
-void said(llvm::Error error) {
-  const std::string message = llvm::toString(std::move(error));
+void said(Error error) {
+  const std::string message = toString(std::move(error));
   hold(!message.empty(), "an error says something");
   hold(message.size() < 8192, "an error is short");
 }
 
 /// A file with that header and as much data as the header's tensors ask for, within limits.
-std::string withHeader(llvm::StringRef header) {
+std::string withHeader(StringRef header) {
   uint64_t data = 0;
   if (auto json = base::parseJson(header)) {
     if (const auto* object = json->getAsObject())
@@ -41,13 +40,13 @@ std::string withHeader(llvm::StringRef header) {
         const auto* tensor = value.getAsObject();
         const auto* range = tensor != nullptr ? tensor->getArray("data_offsets") : nullptr;
         if (range != nullptr && range->size() == 2)
-          data = std::max(data, static_cast<uint64_t>(std::max<int64_t>(0, (*range)[1].getAsInteger().value_or(0))));
+          data = std::max(data, uint64_t(std::max<int64_t>(0, (*range)[1].getAsInteger().value_or(0))));
       }
   } else {
-    llvm::consumeError(json.takeError());
+    consumeError(json.takeError());
   }
   std::string file(8, '\0');
-  for (size_t i = 0; i < 8; ++i) file[i] = static_cast<char>(header.size() >> (8 * i) & 0xff);
+  for (size_t i = 0; i < 8; ++i) file[i] = char(header.size() >> (8 * i) & 0xff);
   return file + header.str() + std::string(std::min(data, kMostData), '\1');
 }
 
@@ -56,7 +55,7 @@ void asFile(const std::string& bytes) {
   if (!file) return said(file.takeError());
   for (const safetensors::TensorInfo& tensor : file->tensors()) {
     hold(tensor.bytes.begin() >= file->tensors().front().bytes.begin(), "tensors are in order");
-    hold(static_cast<int64_t>(tensor.bytes.size()) == tensor.elements() * safetensors::elementBytes(tensor.dtype),
+    hold(int64_t(tensor.bytes.size()) == tensor.elements() * safetensors::elementBytes(tensor.dtype),
          "a tensor is as long as its shape says");
     hold(tensor.bytes.size() <= bytes.size(), "a tensor lies in the file");
     if (!tensor.bytes.empty()) hold(tensor.bytes.front() + tensor.bytes.back() >= 0, "its bytes can be read");
@@ -64,7 +63,7 @@ void asFile(const std::string& bytes) {
   }
 }
 
-void put(const std::string& path, llvm::StringRef text) {
+void put(const std::string& path, StringRef text) {
   std::ofstream out(path, std::ios::binary);
   out.write(text.data(), static_cast<std::streamsize>(text.size()));
 }
@@ -83,7 +82,7 @@ class Place {
   std::string path_;
 };
 
-void asFolder(const Place& place, llvm::ArrayRef<llvm::StringRef> parts) {
+void asFolder(const Place& place, ArrayRef<StringRef> parts) {
   put(place / "config.json", parts[0]);
   put(place / "model.safetensors", withHeader(parts[1]));
   if (parts.size() > 2)
@@ -108,7 +107,7 @@ llama::Decoder& decoder() {
   return *made;
 }
 
-void asAdapter(const Place& place, llvm::ArrayRef<llvm::StringRef> parts) {
+void asAdapter(const Place& place, ArrayRef<StringRef> parts) {
   put(place / "adapter_config.json", parts[0]);
   put(place / "adapter_model.safetensors", withHeader(parts[1]));
   if (auto error = llama::loadAdapter(place.path(), decoder())) said(std::move(error));
@@ -120,8 +119,8 @@ void readModel(const std::string& bytes) {
   static const Place place;
   asFile(bytes);
   asFile(withHeader(bytes));
-  llvm::SmallVector<llvm::StringRef, 4> parts;
-  llvm::StringRef(bytes).split(parts, "\n%%\n", /*MaxSplit=*/2);
+  llvm::SmallVector<StringRef, 4> parts;
+  StringRef(bytes).split(parts, "\n%%\n", /*MaxSplit=*/2);
   if (auto json = base::parseJson(parts[0])) {
     if (auto config = llama::configFromJson(*json); !config) said(config.takeError());
   } else {

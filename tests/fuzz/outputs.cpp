@@ -12,11 +12,11 @@
 namespace expc::fuzz {
 namespace {
 
-void look(llvm::Error error) {
-  if (error) hold(!llvm::toString(std::move(error)).empty(), "an error says something");
+void look(Error error) {
+  if (error) hold(!toString(std::move(error)).empty(), "an error says something");
 }
 
-void look(llvm::Expected<command::Values> values) {
+void look(Expected<command::Values> values) {
   if (!worked(values)) return;
   hold(!values->empty(), "there is a value");
 }
@@ -24,7 +24,7 @@ void look(llvm::Expected<command::Values> values) {
 }  // namespace
 
 void readOutput(const std::string& bytes) {
-  const auto [first, output] = llvm::StringRef(bytes).split('\n');
+  const auto [first, output] = StringRef(bytes).split('\n');
   const std::string where = first.str();
   std::string left;
   for (const command::Which which : {command::Which::Last, command::Which::All}) {
@@ -42,7 +42,7 @@ void readOutput(const std::string& bytes) {
 }
 
 void readWords(const std::string& bytes) {
-  for (llvm::StringRef line : llvm::split(bytes, '\n')) {
+  for (StringRef line : llvm::split(bytes, '\n')) {
     if (auto event = protocol::eventFromLine(line); worked(event)) {
       const std::string written = protocol::toLine(*event);
       auto again = protocol::eventFromLine(written);

@@ -1,13 +1,13 @@
 #include "tests/fuzz/records.h"
 
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/CRC.h>
 
 #include <set>
 
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/describe/description.h"
 #include "runtime/store/maintenance.h"
 #include "runtime/store/store.h"
@@ -20,7 +20,7 @@ constexpr llvm::StringLiteral kSum = ",\"sum\":\"";
 constexpr size_t kSumSize = kSum.size() + 8 + 2;
 
 /// Each line with a checksum that fits.
-std::string withLineSums(llvm::StringRef text) {
+std::string withLineSums(StringRef text) {
   std::string whole;
   while (!text.empty()) {
     auto [line, rest] = text.split('\n');
@@ -32,8 +32,8 @@ std::string withLineSums(llvm::StringRef text) {
   return whole;
 }
 
-void readLines(llvm::StringRef text) {
-  for (llvm::StringRef line : llvm::split(text, '\n')) {
+void readLines(StringRef text) {
+  for (StringRef line : llvm::split(text, '\n')) {
     auto entry = store::entryFromLine(line);
     if (!worked(entry)) continue;
     const std::string written = store::toLine(*entry);
@@ -56,7 +56,7 @@ void report(const std::string& folder) {
     auto plan = plan::planFromJson(*json);
     if (worked(plan)) (void)describe::conclude(*plan, store->load(*plan));
   }
-  llvm::Error exported = store::exportSql(folder, folder + "/all.sqlite", messages);
+  Error exported = store::exportSql(folder, folder + "/all.sqlite", messages);
   hold(!exported, "what is read is exported");
 }
 

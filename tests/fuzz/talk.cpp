@@ -26,10 +26,10 @@ void expect(bool good, const std::string& what) {
 class Conversation {
  public:
   Conversation()
-      : server_({[](const std::string& path) -> llvm::Expected<std::string> {
+      : server_({[](const std::string& path) -> Expected<std::string> {
                   return llvm::createStringError("there is no file %s here", path.c_str());
                 }},
-                "", "fuzz", [this](llvm::json::Value message) { heard(message); }) {
+                "", "fuzz", [this](json::Value message) { heard(message); }) {
     server_.setLimits({.typing = 2000, .saved = 2000});  // larger grids cost time and show nothing new
   }
 
@@ -39,13 +39,13 @@ class Conversation {
     while (server_.step()) {
     }
   }
-  void say(llvm::json::Value message) { bytes(editor::frame(message)); }
-  void notify(llvm::StringRef method, llvm::json::Value params) {
-    say(llvm::json::Object{{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}});
+  void say(json::Value message) { bytes(editor::frame(message)); }
+  void notify(StringRef method, json::Value params) {
+    say(json::Object{{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}});
   }
-  void request(llvm::StringRef method, llvm::json::Value params) {
+  void request(StringRef method, json::Value params) {
     const size_t before = answers_;
-    say(llvm::json::Object{{"jsonrpc", "2.0"}, {"id", ++id_}, {"method", method}, {"params", std::move(params)}});
+    say(json::Object{{"jsonrpc", "2.0"}, {"id", ++id_}, {"method", method}, {"params", std::move(params)}});
     expect(answers_ == before + 1, "does not answer " + method.str());
   }
   void publish() {
@@ -53,21 +53,20 @@ class Conversation {
     }
   }
   void hello(bool utf8) {
-    llvm::json::Array encodings;
+    json::Array encodings;
     if (utf8) encodings.push_back("utf-8");
     request("initialize",
-            llvm::json::Object{
-                {"capabilities",
-                 llvm::json::Object{{"general", llvm::json::Object{{"positionEncodings", std::move(encodings)}}}}}});
+            json::Object{{"capabilities",
+                          json::Object{{"general", json::Object{{"positionEncodings", std::move(encodings)}}}}}});
   }
 
  private:
-  void heard(const llvm::json::Value& message) {
+  void heard(const json::Value& message) {
     const std::string text = editor::frame(message);
     const size_t body = text.find("\r\n\r\n");
-    llvm::Expected<llvm::json::Value> again = base::parseJson(std::string_view(text).substr(body + 4));
-    expect(static_cast<bool>(again), "says what is no JSON");
-    const llvm::json::Object* object = message.getAsObject();
+    Expected<json::Value> again = base::parseJson(std::string_view(text).substr(body + 4));
+    expect(bool(again), "says what is no JSON");
+    const json::Object* object = message.getAsObject();
     if (object && object->get("id") && !object->get("method")) ++answers_;
   }
 
@@ -80,50 +79,47 @@ class Conversation {
 /// Choices that follow from the input alone.
 class Choices {
  public:
-  explicit Choices(const std::string& input) : random_(static_cast<uint32_t>(std::hash<std::string>{}(input))) {}
+  explicit Choices(const std::string& input) : random_(uint32_t(std::hash<std::string>{}(input))) {}
   uint32_t below(uint32_t limit) { return limit == 0 ? 0 : random_() % limit; }
 
  private:
   std::minstd_rand random_;
 };
 
-llvm::json::Value place(Choices& choices, uint32_t lines) {
-  return llvm::json::Object{{"line", choices.below(lines + 1)}, {"character", choices.below(60)}};
+json::Value place(Choices& choices, uint32_t lines) {
+  return json::Object{{"line", choices.below(lines + 1)}, {"character", choices.below(60)}};
 }
 
-llvm::json::Object named(const char* uri) {
-  return llvm::json::Object{{"textDocument", llvm::json::Object{{"uri", uri}}}};
-}
+json::Object named(const char* uri) { return json::Object{{"textDocument", json::Object{{"uri", uri}}}}; }
 
 void ask(Conversation& conversation, Choices& choices, uint32_t lines) {
   static constexpr const char* kMethods[] = {
       "hover",         "completion", "definition",     "references", "documentHighlight",
       "prepareRename", "rename",     "documentSymbol", "codeAction", "formatting"};
   const std::string method = kMethods[choices.below(std::size(kMethods))];
-  llvm::json::Object params = named(kUri);
+  json::Object params = named(kUri);
   params["position"] = place(choices, lines);
   params["newName"] = "other";
-  params["range"] = llvm::json::Object{{"start", place(choices, lines)}, {"end", place(choices, lines)}};
+  params["range"] = json::Object{{"start", place(choices, lines)}, {"end", place(choices, lines)}};
   conversation.request("textDocument/" + method, std::move(params));
 }
 
 void edit(Conversation& conversation, Choices& choices, uint32_t lines, const std::string& input, int64_t version) {
-  llvm::json::Object params = named(kUri);
+  json::Object params = named(kUri);
   (*params.getObject("textDocument"))["version"] = version;
-  const uint32_t size = static_cast<uint32_t>(input.size());
+  const uint32_t size = uint32_t(input.size());
   const std::string piece = input.substr(choices.below(size), choices.below(20));
-  params["contentChanges"] = llvm::json::Array{llvm::json::Object{
-      {"range", llvm::json::Object{{"start", place(choices, lines)}, {"end", place(choices, lines)}}},
-      {"text", llvm::json::fixUTF8(piece)}}};
+  params["contentChanges"] = json::Array{
+      json::Object{{"range", json::Object{{"start", place(choices, lines)}, {"end", place(choices, lines)}}},
+                   {"text", json::fixUTF8(piece)}}};
   conversation.notify("textDocument/didChange", std::move(params));
 }
 
 void open(Conversation& conversation, const char* uri, const std::string& text) {
-  conversation.notify("textDocument/didOpen",
-                      llvm::json::Object{{"textDocument", llvm::json::Object{{"uri", uri},
-                                                                             {"languageId", "exp"},
-                                                                             {"version", 1},
-                                                                             {"text", llvm::json::fixUTF8(text)}}}});
+  conversation.notify(
+      "textDocument/didOpen",
+      json::Object{{"textDocument",
+                    json::Object{{"uri", uri}, {"languageId", "exp"}, {"version", 1}, {"text", json::fixUTF8(text)}}}});
 }
 
 /// The same bytes in pieces, with the server at work between them.
@@ -148,7 +144,7 @@ void talk(const std::string& input) {
   if (choices.below(4) == 0) open(conversation, kImported, input);
   open(conversation, kUri, input);
   conversation.publish();
-  const uint32_t lines = static_cast<uint32_t>(std::count(input.begin(), input.end(), '\n')) + 1;
+  const uint32_t lines = uint32_t(std::count(input.begin(), input.end(), '\n')) + 1;
   for (int64_t step = 0; step < 12; ++step) {
     if (step % 4 == 3) {
       edit(conversation, choices, lines, input, step);

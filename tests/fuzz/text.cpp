@@ -15,8 +15,8 @@ namespace {
 using namespace expc::text;
 
 /// An error must say something, and about the file.
-void said(llvm::Error error) {
-  const std::string message = llvm::toString(std::move(error));
+void said(Error error) {
+  const std::string message = toString(std::move(error));
   hold(message.find("fuzz") != std::string::npos, "an error names the file");
   hold(message.size() < 4096, "an error is short");
 }
@@ -29,13 +29,13 @@ const std::shared_ptr<const Tokenizer>& byteTokenizer() {
 void roundTrip(const Tokenizer& tokenizer, const std::string& text) {
   std::vector<Token> tokens;
   if (auto error = tokenizer.encode(text, tokens)) {  // tokenizer.json's own pattern gives up
-    llvm::consumeError(std::move(error));
+    consumeError(std::move(error));
     return;
   }
   for (const Token token : tokens) hold(token >= 0 && token < tokenizer.rows(), "tokens have a row");
   auto back = tokenizer.decode(tokens);
-  hold(static_cast<bool>(back), "tokens can be decoded");
-  hold(*back == (llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text)), "tokens decode to the text");
+  hold(bool(back), "tokens can be decoded");
+  hold(*back == (json::isUTF8(text) ? text : json::fixUTF8(text)), "tokens decode to the text");
 }
 
 void asTokenizer(const std::string& bytes) {
@@ -51,11 +51,11 @@ void asTokenizer(const std::string& bytes) {
 /// Llama 3's pattern by hand and by PCRE2, but for letters that are newer than PCRE2's tables.
 void asText(const std::string& bytes) {
   roundTrip(*byteTokenizer(), bytes);
-  std::string text = llvm::json::isUTF8(bytes) ? bytes : llvm::json::fixUTF8(bytes);
+  std::string text = json::isUTF8(bytes) ? bytes : json::fixUTF8(bytes);
   std::string pieces;
-  splitAsLlama3(text, [&](llvm::StringRef piece) {
+  splitAsLlama3(text, [&](StringRef piece) {
     hold(!piece.empty(), "no piece is empty");
-    hold(llvm::json::isUTF8(piece), "pieces are cut between characters");
+    hold(json::isUTF8(piece), "pieces are cut between characters");
     pieces += piece;
   });
   hold(pieces == text, "pieces make up the text");
@@ -87,7 +87,7 @@ void asRows(const std::string& bytes) {
         std::vector<Sample> samples;
         for (int64_t number = 0; number < made.count(); ++number) {
           auto row = made.row(number);
-          hold(static_cast<bool>(row), "rows can be tokenised");
+          hold(bool(row), "rows can be tokenised");
           hold(row->rejected.has_value() == pairs, "pairs have two sides");
           const bool whole = row->size().learns() && !row->chosen.cut && !(pairs && row->rejected->cut);
           hold(whole || !made.isShort(number), "a row that is short for its text is whole and learns");
@@ -98,11 +98,11 @@ void asRows(const std::string& bytes) {
           hold(sample.tokens.size() == sample.labels.size() && sample.size() <= longest && sample.size() >= 2,
                "samples are cut");
           hold(sample.labels.front() == kMasked && sample.labels.back() == kMasked, "ends are masked");
-          total += static_cast<int64_t>(sample.size());
+          total += int64_t(sample.size());
         }
         std::vector<int64_t> lengths;
-        for (const Sample& sample : samples) lengths.push_back(static_cast<int64_t>(sample.size()));
-        const auto bounds = packBounds(lengths, static_cast<int64_t>(longest));
+        for (const Sample& sample : samples) lengths.push_back(int64_t(sample.size()));
+        const auto bounds = packBounds(lengths, int64_t(longest));
         int64_t real = 0;
         for (size_t i = 0; i + 1 < bounds.size(); ++i) {
           std::vector<const Sample*> held;

@@ -6,13 +6,14 @@
 #include <utility>
 
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "tests/fuzz/hold.h"
 
 namespace expc::fuzz {
 
 /// Reads a value; what it makes of it is written, read and written again, and stays the same.
 template <typename Read>
-void readTwice(const llvm::json::Value& value, Read read) {
+void readTwice(const json::Value& value, Read read) {
   auto first = read(value);
   if (!worked(first)) return;
   const std::string written = base::canonicalJson(toJson(*first));
@@ -30,15 +31,14 @@ struct Described {
 };
 
 template <typename Record>
-llvm::json::Object toJson(const Described<Record>& described) {
+json::Object toJson(const Described<Record>& described) {
   return base::written(described.record);
 }
 
 template <typename Record>
-llvm::Expected<Described<Record>> readRecord(const llvm::json::Value& value) {
-  auto record = base::readRecord<Record>(value, "a record");
-  if (!record) return record.takeError();
-  return Described<Record>{std::move(*record)};
+Expected<Described<Record>> readRecord(const json::Value& value) {
+  auto record = TRY(base::readRecord<Record>(value, "a record"));
+  return Described<Record>{std::move(record)};
 }
 
 }  // namespace expc::fuzz

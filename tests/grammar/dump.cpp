@@ -13,7 +13,7 @@ namespace {
 std::string_view symbol(BinaryOp op) {
   static constexpr std::string_view kSymbols[] = {
       "or", "and", "==", "!=", "<", "<=", ">", ">=", "in", "not-in", "+", "-", "*", "/", "??"};
-  return kSymbols[static_cast<size_t>(op)];
+  return kSymbols[size_t(op)];
 }
 
 std::string name(const QualifiedName& qualified) {

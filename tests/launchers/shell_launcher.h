@@ -10,6 +10,7 @@
 
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/launch/clock.h"
 #include "runtime/engine/launch/launcher.h"
 
@@ -21,7 +22,7 @@ class ShellLauncher final : public Launcher {
   ShellLauncher(std::vector<std::string> shells, std::string worker, std::string command_worker)
       : shells_(std::move(shells)), worker_(std::move(worker)), command_worker_(std::move(command_worker)) {}
   LauncherDescription describe() const override { return {"shells", unsigned(shells_.size())}; }
-  llvm::Expected<uint64_t> start(const TrialRequest& request) override {
+  Expected<uint64_t> start(const TrialRequest& request) override {
     const std::string spec = request.log_prefix + ".trial.json";
     if (!(std::ofstream(spec) << base::canonicalJson(base::written(request.spec))))
       return llvm::createStringError("cannot write " + spec);
@@ -50,7 +51,7 @@ class ShellLauncher final : public Launcher {
     return trial;
   }
 
-  llvm::Expected<std::vector<RankReport>> events(double until, int wake) override {
+  Expected<std::vector<RankReport>> events(double until, int wake) override {
     std::vector<pollfd> waiting{{wake, POLLIN, 0}};
     for (const Rank& rank : ranks_) waiting.push_back({rank.pipe, POLLIN, 0});
     poll(waiting.data(), waiting.size(), int(1000 * std::clamp(until - Clock::real().boot(), 0.0, 1.0)) + 1);

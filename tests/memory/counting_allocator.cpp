@@ -20,7 +20,7 @@ void release(void* data) {
   char* block = static_cast<char*>(data) - kHeader;
   size_t size = 0;
   std::memcpy(&size, block, sizeof(size));
-  bytes_held -= static_cast<int64_t>(size);
+  bytes_held -= int64_t(size);
   c10::free_cpu(block);
 }
 
@@ -29,7 +29,7 @@ class CountingAllocator final : public c10::Allocator {
   c10::DataPtr allocate(size_t size) override {
     char* block = static_cast<char*>(c10::alloc_cpu(size + kHeader));
     std::memcpy(block, &size, sizeof(size));
-    const int64_t now = bytes_held += static_cast<int64_t>(size);
+    const int64_t now = bytes_held += int64_t(size);
     int64_t most = most_held;
     while (now > most && !most_held.compare_exchange_weak(most, now)) {
     }

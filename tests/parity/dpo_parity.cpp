@@ -15,10 +15,10 @@ namespace {
 
 struct DpoFixture {
   safetensors::File file = openTensors("dpo.safetensors");
-  llvm::json::Value json = readJson("dpo.json");
+  json::Value json = readJson("dpo.json");
   llama::Sequences input{tensorOf(file, "input_ids"), {}, {}};
   llama::Labelled labelled = llama::labelledPositions(tensorOf(file, "labels"));
-  const llvm::json::Object& object() const { return *json.getAsObject(); }
+  const json::Object& object() const { return *json.getAsObject(); }
 };
 
 TEST_CASE("dpo: log-probabilities, losses, rewards and gradients") {

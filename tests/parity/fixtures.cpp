@@ -16,10 +16,10 @@ std::string pathOf(const std::string& name) { return expc::test::sourceDir() + "
 
 }  // namespace
 
-llvm::json::Value readJson(const std::string& name) {
+json::Value readJson(const std::string& name) {
   auto buffer = llvm::MemoryBuffer::getFile(pathOf(name));
   REQUIRE_MESSAGE(buffer, name);
-  auto value = llvm::json::parse((*buffer)->getBuffer());
+  auto value = json::parse((*buffer)->getBuffer());
   REQUIRE_MESSAGE(value, name);
   return std::move(*value);
 }
@@ -36,13 +36,13 @@ at::Tensor tensorOf(const safetensors::File& file, const std::string& name) {
   return model::tensorOf(*info);
 }
 
-std::vector<double> numbers(const llvm::json::Array& array) {
+std::vector<double> numbers(const json::Array& array) {
   std::vector<double> values;
   for (const auto& value : array) values.push_back(value.getAsNumber().value());
   return values;
 }
 
-std::vector<int64_t> integers(const llvm::json::Array& array) {
+std::vector<int64_t> integers(const json::Array& array) {
   std::vector<int64_t> values;
   for (const auto& value : array) values.push_back(value.getAsInteger().value());
   return values;

@@ -6,17 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/model/safetensors.h"
 
 namespace expc::parity {
 
 /// A file of tests/parity/golden; the test ends if it cannot be read.
-llvm::json::Value readJson(const std::string& name);
+json::Value readJson(const std::string& name);
 safetensors::File openTensors(const std::string& name);
 at::Tensor tensorOf(const safetensors::File& file, const std::string& name);
 
-std::vector<double> numbers(const llvm::json::Array& array);
-std::vector<int64_t> integers(const llvm::json::Array& array);
+std::vector<double> numbers(const json::Array& array);
+std::vector<int64_t> integers(const json::Array& array);
 
 /// Largest |a - b|, in double; shapes must agree.
 double difference(const at::Tensor& a, const at::Tensor& b);

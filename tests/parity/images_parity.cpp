@@ -21,7 +21,7 @@ std::vector<uint8_t> bytesOf(const std::string& name) {
 data::Pixels decoded(const std::string& name, std::vector<uint8_t>& scratch) {
   const auto bytes = bytesOf(name);
   auto pixels = data::decode(bytes, {{}, nullptr, &scratch});
-  if (!pixels) FAIL(name << ": " << llvm::toString(pixels.takeError()));
+  if (!pixels) FAIL(name << ": " << toString(pixels.takeError()));
   return *pixels;
 }
 
@@ -38,8 +38,8 @@ double apart(const at::Tensor& normalised, const at::Tensor& wanted) {
 
 at::Tensor prepared(const data::Pixels& pixels, int64_t rows, int64_t cols) {
   auto out = at::empty({3, rows, cols}, at::kFloat);
-  llvm::cantFail(data::Preparer({rows, cols, 3, data::Layout::Nchw, data::Element::Float32})
-                     .apply(pixels, out.mutable_data_ptr<float>()));
+  cantFail(data::Preparer({rows, cols, 3, data::Layout::Nchw, data::Element::Float32})
+               .apply(pixels, out.mutable_data_ptr<float>()));
   return out;
 }
 

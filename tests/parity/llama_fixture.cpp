@@ -12,7 +12,7 @@ namespace expc::parity {
 namespace {
 
 at::Tensor inTuneOrder(at::Tensor tensor, const std::string& torchtune, bool second_matrix) {
-  const llvm::StringRef name = torchtune;
+  const StringRef name = torchtune;
   const bool moves = (name.contains("q_proj") || name.contains("k_proj")) && (!name.contains("lora_") || second_matrix);
   return moves ? llama::rowsFromHuggingFace(tensor, tinyConfig().head_width) : tensor;
 }
@@ -27,7 +27,7 @@ llama::Config tinyConfig() {
 
 std::unique_ptr<llama::Decoder> tinyDecoder(const llama::DecoderOptions& options) {
   auto folder = llama::Folder::open(expc::test::sourceDir() + "/tests/parity/golden/llama_tiny");
-  if (!folder) FAIL(llvm::toString(folder.takeError()));
+  if (!folder) FAIL(toString(folder.takeError()));
   return std::make_unique<llama::Decoder>(folder->config(), options, 1, folder->weights());
 }
 
@@ -40,8 +40,7 @@ llama::DecoderOptions tinyLora(at::ScalarType dtype) {
 
 std::unique_ptr<llama::Decoder> tinyAdapted(const llama::DecoderOptions& options, bool fresh) {
   auto decoder = tinyDecoder(options);
-  const auto error =
-      llvm::toString(llama::loadAdapter(expc::test::sourceDir() + "/tests/parity/golden/lora_tiny", *decoder));
+  const auto error = toString(llama::loadAdapter(expc::test::sourceDir() + "/tests/parity/golden/lora_tiny", *decoder));
   REQUIRE_MESSAGE(error.empty(), error);
   at::NoGradGuard no_grad;
   for (const auto& entry : decoder->adapters())

@@ -24,7 +24,7 @@ namespace {
 
 struct LlamaFixture {
   safetensors::File file = openTensors("llama_tiny/io.safetensors");
-  llvm::json::Value json = readJson("llama_tiny/io.json");
+  json::Value json = readJson("llama_tiny/io.json");
   llama::Sequences input{tensorOf(file, "tokens"), {}, {}};
   at::Tensor labels = tensorOf(file, "labels");
   double number(const char* name) const { return json.getAsObject()->getNumber(name).value(); }
@@ -174,7 +174,7 @@ TEST_CASE("llama: the rate rises and then follows a cosine") {
     const auto expected = numbers(*cases.getArray(name));
     const optimizer::WarmupSchedule schedule{base, warmup, total};
     for (size_t i = 0; i < expected.size(); ++i)
-      CHECK(std::abs(schedule.rate(static_cast<int64_t>(i)) - base * expected[i]) < 1e-12);
+      CHECK(std::abs(schedule.rate(int64_t(i)) - base * expected[i]) < 1e-12);
   };
   check("warm100_total1000_first3", 100, 1000, 1);
   check("warm3_total10", 3, 10, 0.5);
@@ -182,11 +182,11 @@ TEST_CASE("llama: the rate rises and then follows a cosine") {
 }
 
 /// Decodes greedily from each prompt of `json`, and compares the tokens and their log-probability.
-void checkGreedy(llama::Decoder& decoder, const llvm::json::Value& json) {
+void checkGreedy(llama::Decoder& decoder, const json::Value& json) {
   decoder.setTraining(false);
   at::NoGradGuard no_grad;
   for (const auto& one : *json.getAsObject()->getArray("cases")) {
-    const llvm::json::Object& of = *one.getAsObject();
+    const json::Object& of = *one.getAsObject();
     const auto tokens = [&](const char* name) {
       std::vector<int64_t> all;
       for (const auto& token : *of.getArray(name)) all.push_back(*token.getAsInteger());
@@ -194,7 +194,7 @@ void checkGreedy(llama::Decoder& decoder, const llvm::json::Value& json) {
     };
     const std::vector<int64_t> prompt = tokens("prompt"), wanted = tokens("added");
     const auto added = llama::greedy(
-        decoder, prompt, [&](llvm::ArrayRef<int64_t> so_far) { return so_far.size() < wanted.size(); },
+        decoder, prompt, [&](ArrayRef<int64_t> so_far) { return so_far.size() < wanted.size(); },
         [](int64_t token) { return token; });
     CHECK(added == wanted);
     std::vector<int64_t> all = prompt, labels(prompt.size(), -100);
@@ -217,13 +217,13 @@ TEST_CASE("llama: greedy decoding of a larger model is transformers'") {
   const char* path = std::getenv("EXPC_GREEDY_MODEL");
   if (!path) return;
   auto folder = llama::Folder::open(path);
-  if (!folder) FAIL(llvm::toString(folder.takeError()));
+  if (!folder) FAIL(toString(folder.takeError()));
   llama::DecoderOptions options = full(at::kFloat);
   options.max_length = 64;
   llama::Decoder decoder(folder->config(), options, 1, folder->weights());
   auto text = files::map(std::string(path) + "/greedy.json");
   REQUIRE(text);
-  auto json = llvm::json::parse((*text)->getBuffer());
+  auto json = json::parse((*text)->getBuffer());
   REQUIRE(json);
   checkGreedy(decoder, *json);
 }

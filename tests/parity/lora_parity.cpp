@@ -17,10 +17,10 @@ namespace {
 struct LoraFixture {
   safetensors::File base = openTensors("llama_tiny/io.safetensors");
   safetensors::File file = openTensors("lora_tiny/io.safetensors");
-  llvm::json::Value json = readJson("lora_tiny/io.json");
+  json::Value json = readJson("lora_tiny/io.json");
   llama::Sequences input{tensorOf(base, "tokens"), {}, {}};
   at::Tensor labels = tensorOf(base, "labels");
-  const llvm::json::Object& object() const { return *json.getAsObject(); }
+  const json::Object& object() const { return *json.getAsObject(); }
 };
 
 TEST_CASE("lora: logits with and without adapters, loss, gradients") {

@@ -32,7 +32,7 @@ const Variant kVariants[] = {
 
 struct MobileNetFixture {
   safetensors::File io = openTensors("mobilenetv2/io.safetensors");
-  llvm::json::Value json = readJson("mobilenetv2/io.json");
+  json::Value json = readJson("mobilenetv2/io.json");
   at::Tensor target = tensorOf(io, "target");
 
   at::Tensor expected(const std::string& name) const { return tensorOf(io, name); }
@@ -55,8 +55,7 @@ model::MobileNetV2 makeModel(const Variant& variant) {
   options.channels_last = variant.channels_last;
   options.own_kernels = variant.own_kernels;
   model::MobileNetV2 net(options, 99);
-  const auto error =
-      llvm::toString(model::loadState(openTensors("mobilenetv2/model_w025.safetensors"), net.stateDict()));
+  const auto error = toString(model::loadState(openTensors("mobilenetv2/model_w025.safetensors"), net.stateDict()));
   REQUIRE_MESSAGE(error.empty(), error);
   return net;
 }
@@ -110,7 +109,7 @@ TEST_CASE("initial weights are torch's after manual_seed") {
       model::MobileNetV2Options options;
       options.width = *wanted.getNumber("width");
       options.channels_last = channels_last;
-      const model::MobileNetV2 net(options, static_cast<uint64_t>(*wanted.getInteger("seed")));
+      const model::MobileNetV2 net(options, uint64_t(*wanted.getInteger("seed")));
       size_t layer = 0;
       for (const auto& [name, tensor] : net.parameters()) {
         if (tensor.dim() < 2) {
@@ -175,7 +174,7 @@ TEST_CASE("evaluation and one training step") {
       }
       CHECK(worst / largest < 2e-4);
       CHECK(find(net.buffers(), "features.0.1.num_batches_tracked").item<int64_t>() ==
-            static_cast<int64_t>(fixture.number("num_batches_tracked_after")));
+            int64_t(fixture.number("num_batches_tracked_after")));
       at::NoGradGuard no_grad;
       net.setTraining(false);
       CHECK(difference(net.forward(x), fixture.expected("logits_eval_after_1_train_fwd")) < 3e-5);
@@ -287,13 +286,13 @@ TEST_CASE("a state survives a file and a foreign one is refused") {
   {
     auto file = safetensors::File::open(path);
     REQUIRE(file);
-    REQUIRE(llvm::toString(model::loadState(*file, other.stateDict())).empty());
+    REQUIRE(toString(model::loadState(*file, other.stateDict())).empty());
     for (size_t i = 0; i < net.stateDict().size(); ++i)
       CHECK(difference(net.stateDict()[i].tensor, other.stateDict()[i].tensor) == 0);
     CHECK(file->digest() == *digest);
     options.width = 0.5;
     const auto said = [&](const std::vector<model::NamedTensor>& state) {
-      return llvm::toString(model::loadState(*file, state));
+      return toString(model::loadState(*file, state));
     };
     const std::string wider = said(model::MobileNetV2(options, 5).stateDict());
     CHECK(wider.find(path + " does not fit the model; tensors ") == 0);

@@ -33,8 +33,8 @@ TEST_CASE("nf4: codes, scales, factors and mean are torchao's, bit for bit") {
     CHECK(at::equal(own.factors, expected.factors));
     CHECK(own.mean.item<double>() == expected.mean.item<double>());
     CHECK((own.type() == weight.scalar_type()));
-    CHECK(own.bytes() == weight.numel() / 2 + weight.numel() / 64 +
-                             (weight.numel() / 16384 + 1) * static_cast<int64_t>(weight.element_size()));
+    CHECK(own.bytes() ==
+          weight.numel() / 2 + weight.numel() / 64 + (weight.numel() / 16384 + 1) * int64_t(weight.element_size()));
     CHECK(at::equal(llama::dequantize(own, weight.scalar_type()), tensorOf(file, tag + ".dequant")));
     // Into another type: what was stored, cast.
     CHECK(difference(llama::dequantize(own, at::kDouble), tensorOf(file, tag + ".dequant")) == 0);
@@ -89,7 +89,7 @@ TEST_CASE("qlora: logits, gradients, three steps") {
     options.lora = llama::LoraOptions{4, 8, 0, llama::targetRoles("qvo_mlp").value()};
     options.nf4 = true;
     options.activation_checkpointing = checkpointing;
-    REQUIRE(llvm::toString(llama::checkOptions(config, options)).empty());
+    REQUIRE(toString(llama::checkOptions(config, options)).empty());
     // The original quantised after an upcast.
     llama::Decoder decoder(config, options, 1, [&](const llama::TensorSpec& spec, int64_t first, int64_t count) {
       return tensorOf(file, "base." + spec.name).to(at::kFloat).flatten().narrow(0, first, count);

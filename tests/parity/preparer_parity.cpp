@@ -36,10 +36,10 @@ TEST_CASE("scaling equals torch's interpolation") {
       const data::Pixels pixels{image.const_data_ptr<uint8_t>(), rows, cols, 1};
       auto wide = nhwc ? at::empty({size, size, 3}, at::kDouble) : at::empty({3, size, size}, at::kDouble);
       auto narrow = at::empty(wide.sizes(), at::kFloat);
-      llvm::cantFail(data::Preparer({size, size, 3, layout, data::Element::Float64})
-                         .apply(pixels, wide.mutable_data_ptr<double>()));
-      llvm::cantFail(data::Preparer({size, size, 3, layout, data::Element::Float32})
-                         .apply(pixels, narrow.mutable_data_ptr<float>()));
+      cantFail(data::Preparer({size, size, 3, layout, data::Element::Float64})
+                   .apply(pixels, wide.mutable_data_ptr<double>()));
+      cantFail(data::Preparer({size, size, 3, layout, data::Element::Float32})
+                   .apply(pixels, narrow.mutable_data_ptr<float>()));
       const auto planar = [&](const at::Tensor& t) { return nhwc ? t.permute({2, 0, 1}) : t; };
       CHECK(difference(planar(wide), wanted) < 1e-12);
       CHECK(difference(planar(narrow), wanted) < 5e-6);
@@ -52,10 +52,10 @@ TEST_CASE("digits that were packed at 300 px are within half a step of 1/255 of 
   const auto image = at::randint(0, 256, {28, 28}, at::kByte);
   auto packed = at::empty({300, 300}, at::kByte);
   auto found = at::empty({3, 300, 300}, at::kFloat);
-  llvm::cantFail(data::Preparer({300, 300, 1, data::Layout::Nhwc, data::Element::UInt8, false})
-                     .apply({image.const_data_ptr<uint8_t>(), 28, 28, 1}, packed.mutable_data_ptr<uint8_t>()));
-  llvm::cantFail(data::Preparer({300, 300, 3, data::Layout::Nchw, data::Element::Float32})
-                     .apply({packed.const_data_ptr<uint8_t>(), 300, 300, 1}, found.mutable_data_ptr<float>()));
+  cantFail(data::Preparer({300, 300, 1, data::Layout::Nhwc, data::Element::UInt8, false})
+               .apply({image.const_data_ptr<uint8_t>(), 28, 28, 1}, packed.mutable_data_ptr<uint8_t>()));
+  cantFail(data::Preparer({300, 300, 3, data::Layout::Nchw, data::Element::Float32})
+               .apply({packed.const_data_ptr<uint8_t>(), 300, 300, 1}, found.mutable_data_ptr<float>()));
   const auto std = at::tensor({0.229, 0.224, 0.225}, at::kDouble).view({3, 1, 1});
   CHECK(((found.to(at::kDouble) - reference(image, 300, true)) * std).abs().max().item<double>() < 0.501 / 255);
 }

@@ -18,7 +18,7 @@ TEST_CASE("DistributedSampler gives torch's indices") {
     sampler.count = *wanted.getInteger("n");
     sampler.world = *wanted.getInteger("world");
     sampler.shuffle = *wanted.getBoolean("shuffle");
-    sampler.seed = static_cast<uint64_t>(*wanted.getInteger("seed"));
+    sampler.seed = uint64_t(*wanted.getInteger("seed"));
     sampler.drop_last = *wanted.getBoolean("drop_last");
     for (sampler.rank = 0; sampler.rank < sampler.world; ++sampler.rank) {
       CHECK(sampler.indices(*wanted.getInteger("epoch")) == integers(*(*ranks)[sampler.rank].getAsArray()));
@@ -32,14 +32,13 @@ TEST_CASE("randomPermutation is torch.randperm") {
   const auto json = readJson("sampler.json");
   for (const auto& value : *json.getAsObject()->getArray("randperm")) {
     const auto& wanted = *value.getAsObject();
-    const auto order =
-        data::randomPermutation(*wanted.getInteger("n"), static_cast<uint64_t>(*wanted.getInteger("seed")));
+    const auto order = data::randomPermutation(*wanted.getInteger("n"), uint64_t(*wanted.getInteger("seed")));
     if (const auto* all = wanted.getArray("perm")) {
       CHECK(order == integers(*all));
     } else {
       CHECK(std::vector<int64_t>(order.begin(), order.begin() + 16) == integers(*wanted.getArray("first16")));
       int64_t sum = 0;
-      for (size_t i = 0; i < order.size(); ++i) sum += static_cast<int64_t>(i + 1) * order[i];
+      for (size_t i = 0; i < order.size(); ++i) sum += int64_t(i + 1) * order[i];
       CHECK(sum == *wanted.getInteger("weighted_sum_sum_i_(i+1)*p_i"));
     }
   }
@@ -54,7 +53,7 @@ class Indices : public data::Images {
   const std::string& origin() const override { return origin_; }
   std::optional<data::Shape> shape() const override { return data::Shape{1, 1, 1}; }
   int64_t label(int64_t index) const override { return index; }
-  llvm::Expected<data::Pixels> read(int64_t, std::vector<uint8_t>& scratch) const override {
+  Expected<data::Pixels> read(int64_t, std::vector<uint8_t>& scratch) const override {
     scratch.assign(1, 0);
     return data::Pixels{scratch.data(), 1, 1, 1};
   }
@@ -80,7 +79,7 @@ TEST_CASE("every loader delivers the batches of torch's DataLoader") {
   for (const auto& value : *json.getAsObject()->getArray("dataloader_shuffle")) {
     const auto& wanted = *value.getAsObject();
     const int64_t count = *wanted.getInteger("n");
-    const auto seed = static_cast<uint64_t>(*wanted.getInteger("sampler_seed"));
+    const auto seed = uint64_t(*wanted.getInteger("sampler_seed"));
     std::vector<std::vector<int64_t>> batches;
     for (const auto& batch : *wanted.getArray("batches")) batches.push_back(integers(*batch.getAsArray()));
 

@@ -8,7 +8,7 @@
 namespace expc::parity {
 namespace {
 
-optimizer::ScheduleKind kindOf(llvm::StringRef name) {
+optimizer::ScheduleKind kindOf(StringRef name) {
   if (name == "step") return optimizer::ScheduleKind::Step;
   if (name == "cosine") return optimizer::ScheduleKind::Cosine;
   REQUIRE(name == "constant");
@@ -27,11 +27,11 @@ TEST_CASE("rates are those of torch's LinearLR followed by ConstantLR, StepLR or
     schedule.base = *object.getNumber("base");
     schedule.epoch_steps = *object.getInteger("epoch");
     schedule.warmup_steps = *object.getInteger("warmup");
-    schedule.total_steps = static_cast<int64_t>(rates.size());
+    schedule.total_steps = int64_t(rates.size());
     for (size_t step = 0; step < rates.size(); ++step) {
       CAPTURE(step);
       // torch multiplies from step to step, we compute each rate afresh: the same to rounding.
-      CHECK(std::abs(schedule.rate(static_cast<int64_t>(step)) - rates[step]) < 1e-14 * schedule.base);
+      CHECK(std::abs(schedule.rate(int64_t(step)) - rates[step]) < 1e-14 * schedule.base);
     }
   }
 }

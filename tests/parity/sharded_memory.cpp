@@ -45,7 +45,7 @@ double heldInTheEnd() {
     std::this_thread::sleep_for(10ms);
     least = std::min(least, memory::held());
   }
-  return static_cast<double>(least);
+  return double(least);
 }
 
 Measured measure(comm::Communicator& ranks, int64_t width, int64_t columns, int steps, bool prefetch) {
@@ -55,7 +55,7 @@ Measured measure(comm::Communicator& ranks, int64_t width, int64_t columns, int 
   options.sharding = llama::Sharding{&ranks, prefetch};
   memory::resetPeak();
   llama::Decoder decoder(config(width), options, 1, llama::randomWeights(5, at::kFloat));
-  result.loading = static_cast<double>(memory::peak() - memory::held());
+  result.loading = double(memory::peak() - memory::held());
   llama::Steps training(optimizer::makeAdam(decoder.trainableTensors(), {1e-3}), decoder.trainableTensors(),
                         std::nullopt, 0, llama::Together{&ranks, decoder.trainsParts()});
   const at::Tensor tokens = at::arange(columns, at::kLong).remainder(64).unsqueeze(0);
@@ -63,7 +63,7 @@ Measured measure(comm::Communicator& ranks, int64_t width, int64_t columns, int 
   llama::GatherCounts before;
   const auto step = [&] {
     before = decoder.gathered();
-    training.add(decoder.lossSum({tokens, {}, {}}, labelled), static_cast<double>(labelled.count()));
+    training.add(decoder.lossSum({tokens, {}, {}}, labelled), double(labelled.count()));
     training.finish();
   };
   step();  // moments appear
@@ -73,7 +73,7 @@ Measured measure(comm::Communicator& ranks, int64_t width, int64_t columns, int 
     at::NoGradGuard no_grad;
     decoder.lossSum({tokens, {}, {}}, labelled);
   }
-  result.forward = static_cast<double>(memory::peak());
+  result.forward = double(memory::peak());
   memory::resetPeak();
   result.seconds = 1e9;
   for (int i = 0; i < steps; ++i) {
@@ -82,7 +82,7 @@ Measured measure(comm::Communicator& ranks, int64_t width, int64_t columns, int 
     result.seconds =
         std::min(result.seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
-  result.step = static_cast<double>(memory::peak());
+  result.step = double(memory::peak());
   const llama::GatherCounts& after = decoder.gathered();
   result.counts = {after.gathers - before.gathers, after.ahead - before.ahead, after.bytes - before.bytes,
                    after.waited_seconds - before.waited_seconds};
@@ -148,7 +148,7 @@ TEST_CASE("measured: gathers beside the computation" * doctest::skip()) {
         return fmt::format(
             "live {:.1f} MiB, peak {:.1f} MiB, step {:.1f} ms, of it waiting {:.1f} ms, gathered {:.1f} MiB",
             m.live / 0x1p20, m.step / 0x1p20, m.seconds * 1e3, m.counts.waited_seconds * 1e3,
-            static_cast<double>(m.counts.bytes) / 0x1p20);
+            double(m.counts.bytes) / 0x1p20);
       });
       MESSAGE(world, " ranks, prefetch ", prefetch, ": ", said);
     }

@@ -75,9 +75,9 @@ struct Rows {
   llama::Labelled labelled;
 };
 Rows rowsOf(int64_t step, int64_t pass, const std::vector<int64_t>& numbers) {
-  auto tokens = at::empty({static_cast<int64_t>(numbers.size()), kColumns}, at::kLong), labels = at::empty_like(tokens);
+  auto tokens = at::empty({int64_t(numbers.size()), kColumns}, at::kLong), labels = at::empty_like(tokens);
   for (size_t i = 0; i < numbers.size(); ++i) {
-    const int64_t row = numbers[i], at = static_cast<int64_t>(i);
+    const int64_t row = numbers[i], at = int64_t(i);
     const auto column = at::arange(kColumns, at::kLong);
     tokens[at].copy_((column * (3 + row) + row * 5 + pass * 7 + step * 11).remainder(37));
     labels[at].copy_(tokens[at]);
@@ -133,8 +133,7 @@ Trained train(const Method& method, comm::Communicator* ranks) {
   for (int64_t step = 0; step < kSteps; ++step) {
     double weight = 0;  // pairs, or tokens that are learnt
     for (int64_t pass = 0; pass < kPasses; ++pass)
-      weight += method.dpo ? static_cast<double>(mine.size()) / 2
-                           : static_cast<double>(rowsOf(step, pass, mine).labelled.count());
+      weight += method.dpo ? double(mine.size()) / 2 : double(rowsOf(step, pass, mine).labelled.count());
     weight = all(weight);
     for (int64_t pass = 0; pass < kPasses; ++pass) {
       const Rows rows = rowsOf(step, pass, mine);
@@ -313,12 +312,11 @@ TEST_CASE("parts have FSDP's lengths") {
   REQUIRE(cases.size() > 1);
   for (const auto& value : cases) {
     const auto& object = *value.getAsObject();
-    const auto world = static_cast<unsigned>(object.getInteger("world").value());
+    const auto world = unsigned(object.getInteger("world").value());
     const auto& shards = *object.getArray("shards");
     REQUIRE(shards.size() == world);
     for (const auto& shard : shards)
-      CHECK(static_cast<int64_t>(shard.getAsArray()->size()) ==
-            llama::partLength(object.getInteger("numel").value(), world));
+      CHECK(int64_t(shard.getAsArray()->size()) == llama::partLength(object.getInteger("numel").value(), world));
   }
 }
 

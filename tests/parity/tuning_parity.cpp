@@ -22,16 +22,16 @@ namespace {
 using llama::Role;
 
 struct Fixture {
-  llvm::json::Value json = readJson("tuning/tuning.json");
+  json::Value json = readJson("tuning/tuning.json");
   safetensors::File io = openTensors("llama_tiny/io.safetensors");
   at::Tensor tokens = tensorOf(io, "tokens").to(at::kLong), labels = tensorOf(io, "labels").to(at::kLong);
   at::Tensor other = tokens.flip(0).roll({3}, {1});
-  const llvm::json::Object& object() const { return *json.getAsObject(); }
+  const json::Object& object() const { return *json.getAsObject(); }
 };
 
 /// Two steps, then the loss on the other rows; compared with what the original found. `weights` are those of labels.
 void checkSteps(const Fixture& fixture, llama::Decoder& decoder, const optimizer::AdamOptions& options,
-                const llvm::json::Array& expected, const std::function<at::Tensor(const llama::Labelled&)>& loss,
+                const json::Array& expected, const std::function<at::Tensor(const llama::Labelled&)>& loss,
                 const at::Tensor& weights = {}) {
   llama::Steps steps(optimizer::makeAdam(decoder.trainableTensors(), options), decoder.trainableTensors(), std::nullopt,
                      0);
@@ -69,7 +69,7 @@ llama::LoraOptions adaptersOf(const std::string& name) {
 }
 
 std::string load(const std::string& folder, llama::Decoder& decoder) {
-  return llvm::toString(llama::loadAdapter(folder, decoder));
+  return toString(llama::loadAdapter(folder, decoder));
 }
 
 TEST_CASE("adapters: peft's files are read, trained, merged and written alike") {
@@ -93,7 +93,7 @@ TEST_CASE("adapters: peft's files are read, trained, merged and written alike") 
           CHECK(difference(decoder->mergedWeight(spec), tuneTensor(merged, "", spec.name)) < 5e-6);
       // The file has what was trained.
       const expc::test::TestFolder folder;
-      REQUIRE(llvm::toString(llama::saveAdapter(folder.path, *decoder, "")) == "");
+      REQUIRE(toString(llama::saveAdapter(folder.path, *decoder, "")) == "");
       const auto again = tinyDecoder(options);
       REQUIRE(load(folder.path, *again) == "");
       for (size_t i = 0; i < again->trainable().size(); ++i)
@@ -188,20 +188,19 @@ TEST_CASE("schedules are those of transformers") {
     const optimizer::WarmupSchedule schedule{
         .base = 2, .warmup_steps = 3, .total_steps = 20, .kind = kind, .floor = floor, .decay_steps = 5};
     const auto rates = numbers(*fixture.object().getObject("rates")->getArray(name));
-    for (size_t i = 0; i < rates.size(); ++i)
-      CHECK(std::abs(schedule.rate(static_cast<int64_t>(i)) - 2 * rates[i]) < 1e-12);
+    for (size_t i = 0; i < rates.size(); ++i) CHECK(std::abs(schedule.rate(int64_t(i)) - 2 * rates[i]) < 1e-12);
   }
 }
 
 TEST_CASE("preferences: losses and gradients are TRL's in fp64") {
   const Fixture fixture;
   const auto& all = *fixture.object().getObject("preferences");
-  const auto tensor = [](const llvm::json::Object& object, const char* key) {
+  const auto tensor = [](const json::Object& object, const char* key) {
     return at::tensor(numbers(*object.getArray(key)), at::kDouble);
   };
   for (const auto& value : *all.getArray("variants")) {
     const auto& variant = *value.getAsObject();
-    const llvm::StringRef name = *variant.getString("loss");
+    const StringRef name = *variant.getString("loss");
     CAPTURE(name.str());
     const bool ipo = name == "ipo";
     const llama::DpoOptions options{ipo ? llama::DpoOptions::Kind::Ipo : llama::DpoOptions::Kind::Sigmoid,

@@ -80,7 +80,7 @@ std::string Dimension::planName() const {
   // Plans have the same words without blanks, in lower case.
   std::erase(text, ' ');
   for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
   return text;
 }
 
@@ -98,7 +98,7 @@ static std::optional<Dimension> combine(const Dimension& left, const Dimension& 
     int power = left.powers[i] + sign * right.powers[i];
     // A limit that no real quantity reaches keeps powers within a byte.
     if (power > 9 || power < -9) return std::nullopt;
-    result.powers[i] = static_cast<int8_t>(power);
+    result.powers[i] = int8_t(power);
   }
   if (left.own || right.own) {
     Dimension::Own powers = left.own ? *left.own : Dimension::Own{};

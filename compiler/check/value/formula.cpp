@@ -71,8 +71,7 @@ struct Evaluator {
     if (formula.op == Op::Not) return Value::boolean(!value->asBool());
     if (formula.op == Op::Negate) return number(-*value->asNumber(), formula);
     const std::vector<Value>& parts = std::get<CompositeValue>(value->node).parts;
-    return formula.op == Op::Size ? Value::number(Rational(static_cast<int64_t>(parts.size())))
-                                  : parts[formula.parameter];
+    return formula.op == Op::Size ? Value::number(Rational(int64_t(parts.size()))) : parts[formula.parameter];
   }
 
   /// Comparisons, membership in a list, and arithmetic.
@@ -83,7 +82,7 @@ struct Evaluator {
     if (!right) return right;
     const Op op = formula.op;
     if (op == Op::Equal || op == Op::NotEqual) return Value::boolean((*left == *right) == (op == Op::Equal));
-    if (op == Op::InList) return Value::boolean(llvm::is_contained(std::get<CompositeValue>(right->node).parts, *left));
+    if (op == Op::InList) return Value::boolean(is_contained(std::get<CompositeValue>(right->node).parts, *left));
     // Operators before InSet are comparisons of order.
     if (op < Op::InSet) {
       const int sign = order(*left, *right);
@@ -209,15 +208,15 @@ struct Evaluator {
         &E::extreme,  &E::extreme,   &E::coalesce, &E::unary,  &E::unary,  &E::unary,     &E::logic,  &E::logic,
         &E::binary,   &E::binary,    &E::binary,   &E::binary, &E::binary, &E::binary,    &E::inSet,  &E::binary,
         &E::inRange,  &E::binary,    &E::binary,   &E::binary, &E::binary, &E::composite, &E::unary,  &E::composite};
-    static_assert(std::size(kBy) == static_cast<size_t>(Op::Sequence) + 1);
+    static_assert(std::size(kBy) == size_t(Op::Sequence) + 1);
     // Recursion is bounded by kMaxFormulaSize.
-    return (this->*kBy[static_cast<size_t>(formula.op)])(formula);
+    return (this->*kBy[size_t(formula.op)])(formula);
   }
 };
 
 /// Appends the indices of all leaves of one kind, each once.
 void collect(const Formula& formula, Op leaf, std::vector<unsigned>& found) {
-  if (formula.op == leaf && !llvm::is_contained(found, formula.parameter)) found.push_back(formula.parameter);
+  if (formula.op == leaf && !is_contained(found, formula.parameter)) found.push_back(formula.parameter);
   for (const FormulaPtr& operand : formula.operands)
     if (operand) collect(*operand, leaf, found);
 }
@@ -272,7 +271,7 @@ const std::vector<LookupFunction>& lookupFunctions() {
 int findLookup(std::string_view name) {
   const auto& all = lookupFunctions();
   const auto found = std::ranges::find(all, name, &LookupFunction::name);
-  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+  return found == all.end() ? -1 : int(found - all.begin());
 }
 
 Outcome evaluate(const Formula& formula, const Environment& environment) {
@@ -331,8 +330,8 @@ std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value
   return values;
 }
 
-void inOrder(size_t count, llvm::function_ref<void(size_t, llvm::function_ref<void(size_t)>)> needs,
-             llvm::function_ref<void(size_t)> visit, llvm::function_ref<void(size_t)> cycle) {
+void inOrder(size_t count, function_ref<void(size_t, function_ref<void(size_t)>)> needs,
+             function_ref<void(size_t)> visit, function_ref<void(size_t)> cycle) {
   // Depth-first search; a node that is met while it is active closes a circle.
   enum class State : char { New, Active, Done };
   std::vector<State> states(count, State::New);

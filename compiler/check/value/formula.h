@@ -5,8 +5,6 @@
 // formula is built, by the same evaluator. Formulas are immutable and shared, so a `let` used many times is one
 // node.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,6 +17,7 @@
 
 #include "compiler/check/value/value.h"
 #include "compiler/diag/diagnostic.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::check {
 
@@ -169,7 +168,7 @@ std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value
 /// Topological order: calls `visit` for each of 0…`count`-1 once, after everything that `needs` names for it. A
 /// node that needs itself, directly or through others, is passed to `cycle` once for each circle; it then goes
 /// before what it needs. Recurses as deep as the longest chain.
-void inOrder(size_t count, llvm::function_ref<void(size_t, llvm::function_ref<void(size_t)>)> needs,
-             llvm::function_ref<void(size_t)> visit, llvm::function_ref<void(size_t)> cycle);
+void inOrder(size_t count, function_ref<void(size_t, function_ref<void(size_t)>)> needs,
+             function_ref<void(size_t)> visit, function_ref<void(size_t)> cycle);
 
 }  // namespace expc::check

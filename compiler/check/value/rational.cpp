@@ -43,8 +43,8 @@ std::optional<Rational> Rational::make(Wide numerator, Wide denominator) {
   }
   if (!fits(numerator) || !fits(denominator)) return std::nullopt;
   Rational result;
-  result.numerator_ = static_cast<int64_t>(numerator);
-  result.denominator_ = static_cast<int64_t>(denominator);
+  result.numerator_ = int64_t(numerator);
+  result.denominator_ = int64_t(denominator);
   return result;
 }
 
@@ -107,8 +107,8 @@ double Rational::toDouble() const {
   // bits of mantissa on x86) comes close.
   constexpr int64_t kExact = int64_t{1} << 53;
   if (numerator_ >= -kExact && numerator_ <= kExact && denominator_ <= kExact)
-    return static_cast<double>(numerator_) / static_cast<double>(denominator_);
-  return static_cast<double>(static_cast<long double>(numerator_) / denominator_);
+    return double(numerator_) / double(denominator_);
+  return double(static_cast<long double>(numerator_) / denominator_);
 }
 
 std::string Rational::toString() const {
@@ -123,12 +123,12 @@ std::string Rational::toString() const {
   if (rest != 1 || places > 18) return std::to_string(numerator_) + "/" + std::to_string(denominator_);
   std::string text;
   Wide magnitude = numerator_ < 0 ? -static_cast<Wide>(numerator_) : static_cast<Wide>(numerator_);
-  text += std::to_string(static_cast<uint64_t>(magnitude / denominator_)) + ".";
+  text += std::to_string(uint64_t(magnitude / denominator_)) + ".";
   Wide remainder = magnitude % denominator_;
   // Long division, one digit at a time.
   for (int i = 0; i < places; ++i) {
     remainder *= 10;
-    text += static_cast<char>('0' + static_cast<int>(remainder / denominator_));
+    text += char('0' + int(remainder / denominator_));
     remainder %= denominator_;
   }
   while (text.back() == '0') text.pop_back();

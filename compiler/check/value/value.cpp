@@ -63,7 +63,7 @@ Type Type::record(std::vector<std::string> fields, std::vector<Type> parts) {
 
 int EnumType::find(std::string_view level) const {
   const auto found = std::ranges::find(levels, level, &Level::name);
-  return found == levels.end() ? -1 : static_cast<int>(found - levels.begin());
+  return found == levels.end() ? -1 : int(found - levels.begin());
 }
 
 Value Value::level(const EnumType& type, unsigned level, std::vector<Value> payload) {

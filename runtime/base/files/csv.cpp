@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kPiece = 64 << 10, kMostCells = 1 << 16;
 
 /// The separator of cells, taken from the first row. Separators inside quotes do not count.
-unsigned char separatorOf(llvm::StringRef bytes) {
+unsigned char separatorOf(StringRef bytes) {
   unsigned char other = ',';
   bool quoted = false;
   for (const char c : bytes) {
@@ -30,7 +30,7 @@ unsigned char separatorOf(llvm::StringRef bytes) {
 /// Feeds libcsv one piece at a time and keeps the rows that come out, so that memory holds a piece and its rows,
 /// not the table.
 struct CsvRows::Parser {
-  Parser(llvm::StringRef bytes, Blanks blanks) : rest(bytes) {
+  Parser(StringRef bytes, Blanks blanks) : rest(bytes) {
     rest.consume_front("\xef\xbb\xbf");
     csv_init(&csv, CSV_STRICT | CSV_STRICT_FINI);
     csv_set_blk_size(&csv, kPiece);
@@ -43,7 +43,7 @@ struct CsvRows::Parser {
 
   // libcsv reports cells and rows by callbacks with a pointer to this object.
   void feed() {
-    const llvm::StringRef piece = rest.take_front(kPiece);
+    const StringRef piece = rest.take_front(kPiece);
     rest = rest.drop_front(piece.size());
     const auto on_cell = [](void* text, size_t size, void* self) {
       auto& cells = static_cast<Parser*>(self)->cells;
@@ -66,7 +66,7 @@ struct CsvRows::Parser {
     in_row = 0;
   }
 
-  llvm::StringRef rest;
+  StringRef rest;
   csv_parser csv;
   std::vector<std::string> cells;  // of the row being read
   std::deque<std::vector<std::string>> ready;
@@ -75,11 +75,11 @@ struct CsvRows::Parser {
   bool done = false;
 };
 
-CsvRows::CsvRows(llvm::StringRef bytes, Blanks blanks) : parser_(std::make_unique<Parser>(bytes, blanks)) {}
+CsvRows::CsvRows(StringRef bytes, Blanks blanks) : parser_(std::make_unique<Parser>(bytes, blanks)) {}
 CsvRows::CsvRows(CsvRows&&) noexcept = default;
 CsvRows::~CsvRows() = default;
 
-llvm::Expected<bool> CsvRows::next(std::vector<std::string>& cells) {
+Expected<bool> CsvRows::next(std::vector<std::string>& cells) {
   while (parser_->ready.empty() && !parser_->done) parser_->feed();
   if (parser_->ready.empty() && !parser_->failure.empty()) return llvm::createStringError(parser_->failure);
   if (parser_->ready.empty()) return false;

@@ -2,13 +2,12 @@
 
 // Reads tables of numbers and text that users export from other programs.
 
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Error.h>
-
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::files {
 
@@ -23,12 +22,12 @@ class CsvRows {
   static constexpr size_t kLargestRow = 16 << 20;
 
   /// `bytes` must outlive this object.
-  CsvRows(llvm::StringRef bytes, Blanks blanks);
+  CsvRows(StringRef bytes, Blanks blanks);
   ~CsvRows();
   CsvRows(CsvRows&&) noexcept;
 
   /// Reads the next row's cells; false at the end. An error says what is wrong with the row, not which row it is.
-  llvm::Expected<bool> next(std::vector<std::string>& cells);
+  Expected<bool> next(std::vector<std::string>& cells);
 
  private:
   struct Parser;

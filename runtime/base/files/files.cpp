@@ -25,6 +25,7 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/process.h"
 
@@ -41,9 +42,8 @@ int synchronise(const std::string& path, int flags) {
 }
 
 /// Writes the content of a temporary file to something that is not a regular file, such as a pipe or a device.
-llvm::Error pour(const std::string& temporary, const std::string& path) {
-  auto content = read(temporary, UINT64_MAX);
-  if (!content) return content.takeError();
+Error pour(const std::string& temporary, const std::string& path) {
+  auto content = TRY(read(temporary, UINT64_MAX));
   // Do not wait for a pipe that nobody reads.
   const int out = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
   if (out < 0 && errno == ENXIO)
@@ -52,9 +52,9 @@ llvm::Error pour(const std::string& temporary, const std::string& path) {
   if (out < 0) return systemError(path, errno);
   // From here on waiting is right: the reader is there, and may be slow.
   ::fcntl(out, F_SETFL, ::fcntl(out, F_GETFL) & ~O_NONBLOCK);
-  int code = writeAll(out, (*content)->getBuffer());
+  int code = writeAll(out, content->getBuffer());
   if (::close(out) != 0 && code == 0) code = errno;
-  return code == 0 ? llvm::Error::success() : systemError(path, code);
+  return code == 0 ? Error::success() : systemError(path, code);
 }
 
 constexpr std::string_view kTemporary = ".expc-", kTemporaryEnd = ".tmp";
@@ -70,7 +70,7 @@ void removeLeft(const fs::path& folder) {
   for (fs::directory_iterator at(folder.empty() ? "." : folder, failed), end; !failed && at != end;
        at.increment(failed)) {
     const std::string name = at->path().filename().string();
-    llvm::StringRef rest = name;
+    StringRef rest = name;
     int64_t pid = 0;
     uint64_t started = 0;
     const bool ours = isTemporary(name) && rest.consume_front(kTemporary) && rest.consume_front(base::pidMark()) &&
@@ -94,7 +94,7 @@ struct Opened {
 };
 
 /// Opens a regular file of at most `most` bytes; the errors are those of read().
-llvm::Expected<Opened> openRegular(const std::string& path, uint64_t most, Links links) {
+Expected<Opened> openRegular(const std::string& path, uint64_t most, Links links) {
   const auto refused = std::make_error_code(std::errc::invalid_argument);
   Opened file{base::Descriptor(openForReading(path, links))};
   const auto none = [&] {
@@ -108,19 +108,18 @@ llvm::Expected<Opened> openRegular(const std::string& path, uint64_t most, Links
   if (::fstat(file.descriptor, &state) != 0) return systemError(path, errno);
   if (S_ISDIR(state.st_mode)) return systemError(path, EISDIR);
   if (!S_ISREG(state.st_mode)) return none();
-  file.size = static_cast<uint64_t>(state.st_size);
+  file.size = uint64_t(state.st_size);
   if (file.size <= most) return file;
   return llvm::createStringError(std::make_error_code(std::errc::file_too_large),
                                  fmt::format("{}: has {} bytes; at most {} are allowed", path, file.size, most));
 }
 
 /// The content of a file. `changes`: somebody may shorten it while it is read, so it is copied and not mapped.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readOpened(const std::string& path, uint64_t most, Links links,
-                                                               bool changes) {
-  auto file = openRegular(path, most, links);
-  if (!file) return file.takeError();
+Expected<std::unique_ptr<llvm::MemoryBuffer>> readOpened(const std::string& path, uint64_t most, Links links,
+                                                         bool changes) {
+  auto file = TRY(openRegular(path, most, links));
   auto buffer =
-      llvm::MemoryBuffer::getOpenFile(file->descriptor, path, file->size, /*RequiresNullTerminator=*/false, changes);
+      llvm::MemoryBuffer::getOpenFile(file.descriptor, path, file.size, /*RequiresNullTerminator=*/false, changes);
   if (!buffer) return systemError(path, buffer.getError().value());
   return std::move(*buffer);
 }
@@ -141,60 +140,59 @@ std::string temporaryBeside(const std::string& path) {
   return name;
 }
 
-bool isTemporary(llvm::StringRef name) { return name.starts_with(kTemporary) && name.ends_with(kTemporaryEnd); }
+bool isTemporary(StringRef name) { return name.starts_with(kTemporary) && name.ends_with(kTemporaryEnd); }
 
 bool isThere(const std::string& path) {
   struct stat state{};
   return ::lstat(path.c_str(), &state) == 0;
 }
 
-llvm::Error systemError(const std::string& path, int code) {
+Error systemError(const std::string& path, int code) {
   return llvm::createStringError(std::error_code(code, std::generic_category()),
                                  fmt::format("{}: {}", path, std::strerror(code)));
 }
 
-int writeAll(int file, llvm::StringRef text) {
+int writeAll(int file, StringRef text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
-    text = text.drop_front(static_cast<size_t>(written));
+    text = text.drop_front(size_t(written));
   }
   return 0;
 }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read(const std::string& path, uint64_t most, Links links) {
+Expected<std::unique_ptr<llvm::MemoryBuffer>> read(const std::string& path, uint64_t most, Links links) {
   return readOpened(path, most, links, /*changes=*/true);
 }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> map(const std::string& path, uint64_t most) {
+Expected<std::unique_ptr<llvm::MemoryBuffer>> map(const std::string& path, uint64_t most) {
   return readOpened(path, most, Links::Followed, /*changes=*/false);
 }
 
-llvm::Error readPieces(const std::string& path, llvm::function_ref<llvm::Error(llvm::StringRef)> take) {
-  auto file = openRegular(path, UINT64_MAX, Links::Followed);
-  if (!file) return file.takeError();
+Error readPieces(const std::string& path, function_ref<Error(StringRef)> take) {
+  auto file = TRY(openRegular(path, UINT64_MAX, Links::Followed));
   std::string piece(1 << 20, '\0');
   while (true) {
-    const ssize_t got = ::read(file->descriptor, piece.data(), piece.size());
+    const ssize_t got = ::read(file.descriptor, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return systemError(path, errno);
-    if (got == 0) return llvm::Error::success();
-    if (auto error = take(llvm::StringRef(piece).take_front(static_cast<size_t>(got)))) return error;
+    if (got == 0) return Error::success();
+    TRY(take(StringRef(piece).take_front(size_t(got))));
   }
 }
 
 std::string tail(const std::string& path, uint64_t bytes) {
-  const auto file = llvm::expectedToOptional(openRegular(path, UINT64_MAX, Links::Refused));
+  const auto file = expectedToOptional(openRegular(path, UINT64_MAX, Links::Refused));
   if (!file) return "";
   std::string text(std::min(file->size, bytes), '\0');
-  const ssize_t got = ::pread(file->descriptor, text.data(), text.size(), static_cast<off_t>(file->size - text.size()));
-  text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  const ssize_t got = ::pread(file->descriptor, text.data(), text.size(), off_t(file->size - text.size()));
+  text.resize(size_t(std::max<ssize_t>(got, 0)));
   if (file->size <= bytes) return text;
   // A cut inside one long line moves on to the beginning of a character.
   const size_t line = text.find('\n');
   const auto character = std::ranges::find_if(text, [](char c) { return (c & 0xc0) != 0x80; });
-  text.erase(0, line != std::string::npos ? line + 1 : static_cast<size_t>(character - text.begin()));
+  text.erase(0, line != std::string::npos ? line + 1 : size_t(character - text.begin()));
   return text;
 }
 
@@ -213,7 +211,7 @@ std::string lastWords(const std::string& path) {
 
 /// Walks the tree with the standard iterator, which does not detect circles of links: `above` holds the folders
 /// that the current entry lies in.
-llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(const std::string& file)> take) {
+Error eachFile(const std::string& path, function_ref<Error(const std::string& file)> take) {
   constexpr unsigned kMostLinks = 100'000;
   using Identity = std::pair<dev_t, ino_t>;
   struct stat state{};
@@ -227,17 +225,16 @@ llvm::Error eachFile(const std::string& path, llvm::function_ref<llvm::Error(con
     const bool temporary = isTemporary(at->path().filename().string());
     if (temporary) at.disable_recursion_pending();
     if (temporary || ::stat(at->path().c_str(), &state) != 0) continue;  // temporary, or a link to nowhere
-    if (S_ISREG(state.st_mode))
-      if (auto error = take(at->path().string())) return error;
+    if (S_ISREG(state.st_mode)) TRY(take(at->path().string()));
     if (!S_ISDIR(state.st_mode)) continue;
-    above.resize(static_cast<size_t>(at.depth()) + 1);
+    above.resize(size_t(at.depth()) + 1);
     const Identity folder{state.st_dev, state.st_ino};
     if (std::ranges::count(above, folder) > 0) at.disable_recursion_pending();
     above.push_back(folder);
     if (at->is_symlink(failed) && ++links > kMostLinks)
       return llvm::createStringError(fmt::format("{}: has more than {} links to folders", path, kMostLinks));
   }
-  return failed ? systemError(path, failed.value()) : llvm::Error::success();
+  return failed ? systemError(path, failed.value()) : Error::success();
 }
 
 int openLog(const std::string& path, Log log) {
@@ -258,16 +255,15 @@ int openLog(const std::string& path, Log log) {
   return -1;
 }
 
-llvm::Error move(const std::string& from, const std::string& to) {
+Error move(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return systemError(to, errno);
   // The file is in place; only its durability may suffer if this fails.
   const fs::path folder = fs::path(to).parent_path();
   synchronise(folder.empty() ? "." : folder.string(), O_DIRECTORY);
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error writeBy(const std::string& path, llvm::function_ref<llvm::Error(const std::string& temporary)> make,
-                    Links links) {
+Error writeBy(const std::string& path, function_ref<Error(const std::string& temporary)> make, Links links) {
   struct stat there{};
   const bool exists = ::lstat(path.c_str(), &there) == 0;
   if (!exists && errno != ENOENT) return systemError(path, errno);
@@ -277,15 +273,15 @@ llvm::Error writeBy(const std::string& path, llvm::function_ref<llvm::Error(cons
   std::error_code none;
   const std::string temporary = temporaryBeside(in_place ? fs::temp_directory_path(none) / "" : fs::path(path));
   const auto removed = llvm::make_scope_exit([&] { ::unlink(temporary.c_str()); });
-  if (auto error = make(temporary)) return error;
+  TRY(make(temporary));
   if (in_place) return pour(temporary, path);
   if (exists && S_ISREG(there.st_mode)) ::chmod(temporary.c_str(), there.st_mode & 07777);
   if (const int code = synchronise(temporary, 0)) return systemError(path, code);
   return move(temporary, path);
 }
 
-llvm::Error writeStream(const std::string& path, llvm::function_ref<void(llvm::raw_ostream& out)> make, Links links) {
-  const auto into = [&](const std::string& temporary) -> llvm::Error {
+Error writeStream(const std::string& path, function_ref<void(llvm::raw_ostream& out)> make, Links links) {
+  const auto into = [&](const std::string& temporary) -> Error {
     std::error_code code;
     llvm::raw_fd_ostream out(temporary, code, llvm::sys::fs::CD_CreateNew);
     // A stream that is destroyed with an error would end the program, so the error is taken out.
@@ -294,12 +290,12 @@ llvm::Error writeStream(const std::string& path, llvm::function_ref<void(llvm::r
     out.close();
     code = out.error();
     out.clear_error();
-    return code ? systemError(path, code.value()) : llvm::Error::success();
+    return code ? systemError(path, code.value()) : Error::success();
   };
   return writeBy(path, into, links);
 }
 
-llvm::Error write(const std::string& path, llvm::StringRef text, Links links) {
+Error write(const std::string& path, StringRef text, Links links) {
   return writeStream(path, [&](llvm::raw_ostream& out) { out << text; }, links);
 }
 
@@ -316,7 +312,7 @@ TemporaryFolder::TemporaryFolder(const std::string& place) {
   errno = code;
 }
 
-std::string_view formOf(llvm::StringRef bytes) {
+std::string_view formOf(StringRef bytes) {
   constexpr std::string_view kUtf16 = "UTF-16 text: convert it with iconv -f UTF-16 -t UTF-8";
   constexpr std::string_view kPage = "an HTML page, as a download without a login gives";
   constexpr std::pair<llvm::StringLiteral, std::string_view> kForms[] = {
@@ -340,11 +336,10 @@ std::string_view formOf(llvm::StringRef bytes) {
   return "";
 }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> mapText(const std::string& path, uint64_t most,
-                                                            llvm::StringRef way_out) {
+Expected<std::unique_ptr<llvm::MemoryBuffer>> mapText(const std::string& path, uint64_t most, StringRef way_out) {
   auto buffer = map(path, most);
-  if (!buffer) return base::failure("{}; {}", buffer.takeError(), way_out);
-  if (const auto form = formOf((*buffer)->getBuffer()); !form.empty()) return base::failure("{}: it is {}", path, form);
+  if (!buffer) return failure("{}; {}", buffer.takeError(), way_out);
+  if (const auto form = formOf((*buffer)->getBuffer()); !form.empty()) return failure("{}: it is {}", path, form);
   return buffer;
 }
 

@@ -35,10 +35,10 @@ struct Place : test::TestFolder {
 
 std::string contents(const std::string& path) {
   auto buffer = read(path);
-  return buffer ? (*buffer)->getBuffer().str() : llvm::toString(buffer.takeError());
+  return buffer ? (*buffer)->getBuffer().str() : toString(buffer.takeError());
 }
 
-std::string refusal(llvm::Error error) { return llvm::toString(std::move(error)); }
+std::string refusal(Error error) { return toString(std::move(error)); }
 
 /// The result of `body` in a process whose files can have at most `bytes`: writing fails as on a full disk.
 template <typename Body>
@@ -57,7 +57,7 @@ std::string withSmallFiles(rlim_t bytes, Body body) {
   close(ends[1]);
   std::string said;
   char buffer[512];
-  for (ssize_t got; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;) said.append(buffer, static_cast<size_t>(got));
+  for (ssize_t got; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;) said.append(buffer, size_t(got));
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
@@ -75,7 +75,7 @@ TEST_CASE("a file is whole or not there, and keeps its permissions; nothing else
   struct stat state{};
   CHECK((stat(path.c_str(), &state) == 0 && (state.st_mode & 0777) == 0600));
   const auto fails = [&](const std::string& temporary) {
-    llvm::consumeError(write(temporary, "half"));
+    consumeError(write(temporary, "half"));
     return llvm::createStringError("no more");
   };
   CHECK(refusal(writeBy(path, fails)) == "no more");
@@ -143,7 +143,7 @@ TEST_CASE("what a killed process left is no file of a folder") {
   std::vector<std::string> names;
   CHECK(refusal(eachFile(place.path, [&](const std::string& file) {
           names.push_back(fs::path(file).filename());
-          return llvm::Error::success();
+          return Error::success();
         })).empty());
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{".expc-notes", "image"});
@@ -155,12 +155,12 @@ TEST_CASE("what a killed process left is removed by the next one, and what a liv
   const auto writer = [&](int done) {
     const pid_t child = fork();
     if (child != 0) return child;
-    llvm::consumeError(writeBy(place / "target", [&](const std::string& temporary) {
+    consumeError(writeBy(place / "target", [&](const std::string& temporary) {
       std::ofstream(temporary) << "half of it";
       fs::create_directories(temporary.substr(0, temporary.size() - 5) + "9.tmp/train");  // as drawing images makes
       [[maybe_unused]] const ssize_t told = ::write(done, "1", 1);
       while (true) pause();
-      return llvm::Error::success();
+      return Error::success();
     }));
     _exit(1);
   };
@@ -211,7 +211,7 @@ TEST_CASE("what is no regular file is not read, and waited for neither") {
   CHECK(contents(place / "itself").find("Too many levels of symbolic links") != std::string::npos);
   CHECK(contents(place.path).ends_with("Is a directory"));
   CHECK(refusal(write(place / "long", "12345")).empty());
-  CHECK(llvm::toString(read(place / "long", 4).takeError()).ends_with("has 5 bytes; at most 4 are allowed"));
+  CHECK(toString(read(place / "long", 4).takeError()).ends_with("has 5 bytes; at most 4 are allowed"));
   CHECK(contents(place / "long") == "12345");
 }
 
@@ -224,8 +224,8 @@ TEST_CASE("of a file that grows the end is read, and no link is followed") {
   fs::create_symlink("log", place / "link");
   CHECK(mkfifo((place / "pipe").c_str(), 0600) == 0);
   for (const char* name : {"link", "pipe", "none"}) CHECK(tail(place / name, 9).empty());
-  CHECK(llvm::toString(read(place / "link", kMost, Links::Refused).takeError())
-            .ends_with("is a link, and not a regular file"));
+  CHECK(
+      toString(read(place / "link", kMost, Links::Refused).takeError()).ends_with("is a link, and not a regular file"));
 }
 
 TEST_CASE("a log begins anew or goes on, and leads nobody to another file") {

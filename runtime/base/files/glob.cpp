@@ -37,7 +37,7 @@ class Walk {
  public:
   Walk(std::vector<Part> parts, fs::path except) : parts_(std::move(parts)), except_(std::move(except)) {}
 
-  llvm::Expected<std::vector<std::string>> from(const fs::path& base) {
+  Expected<std::vector<std::string>> from(const fs::path& base) {
     into(base, 0);
     if (!problem_.empty()) return llvm::createStringError(problem_);
     std::ranges::sort(found_);
@@ -105,8 +105,8 @@ class Walk {
 
 }  // namespace
 
-llvm::Expected<std::vector<std::string>> filesMatching(const std::string& root, const std::string& pattern,
-                                                       const std::string& except) {
+Expected<std::vector<std::string>> filesMatching(const std::string& root, const std::string& pattern,
+                                                 const std::string& except) {
   // A file that has exactly this name is meant, whatever its brackets or backslashes would stand for.
   const fs::path literal = (fs::path(root) / pattern).lexically_normal();
   std::error_code none;
@@ -124,10 +124,10 @@ llvm::Expected<std::vector<std::string>> filesMatching(const std::string& root, 
   for (Part& part : parts) {
     if (part.name == "**") continue;
     auto glob = llvm::GlobPattern::create(part.name);
-    if (!glob) return base::failure("the pattern '{}': {}", pattern, glob.takeError());
+    if (!glob) return failure("the pattern '{}': {}", pattern, glob.takeError());
     part.glob = std::move(*glob);
   }
-  if (parts.empty()) return base::failure("an empty pattern names no file");
+  if (parts.empty()) return failure("an empty pattern names no file");
   fs::path closed = fs::path(except).lexically_normal();
   if (!closed.has_filename()) closed = closed.parent_path();  // "results/"
   return Walk(std::move(parts), std::move(closed)).from(base);

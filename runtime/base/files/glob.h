@@ -2,10 +2,10 @@
 
 // Patterns of file names, as in `inputs "src/**"`.
 
-#include <llvm/Support/Error.h>
-
 #include <string>
 #include <vector>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::files {
 
@@ -14,7 +14,7 @@ namespace expc::files {
 /// everything below. A folder that is named as a whole stands for all files in it. Hidden names match only where the
 /// pattern has the dot. `**` does not follow links to folders. Nothing below `except` is looked at. Error: a bad
 /// pattern, a folder that cannot be read, or millions of names.
-llvm::Expected<std::vector<std::string>> filesMatching(const std::string& root, const std::string& pattern,
-                                                       const std::string& except);
+Expected<std::vector<std::string>> filesMatching(const std::string& root, const std::string& pattern,
+                                                 const std::string& except);
 
 }  // namespace expc::files

@@ -6,7 +6,7 @@
 
 namespace expc::files {
 
-bool isOurs(llvm::StringRef whole) {
+bool isOurs(StringRef whole) {
   constexpr size_t kLooked = 4096, kSqliteAt = 68;
   if (whole.starts_with("SQLite format 3"))
     return whole.size() >= kSqliteAt + 4 && llvm::support::endian::read32be(whole.data() + kSqliteAt) == kSqliteMark;

@@ -3,9 +3,9 @@
 // Marks by which a file that expc wrote is known: no program means such a file when it reads `*.csv`. Whoever writes
 // one takes the mark from here, or a test of its own asks isOurs.
 
-#include <llvm/ADT/StringRef.h>
-
 #include <cstdint>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::files {
 
@@ -19,6 +19,6 @@ inline constexpr char kExportSchema[] = "expc.export/1";
 inline constexpr uint32_t kSqliteMark = 0x65787063;
 
 /// Whether a file with this content is an export, a report or another document that expc wrote.
-bool isOurs(llvm::StringRef whole);
+bool isOurs(StringRef whole);
 
 }  // namespace expc::files

@@ -37,11 +37,11 @@ std::string mountOf(int file) {
 /// openat2; there the mounts of both are compared.
 base::Descriptor openWithin(int parent, const std::string& name, int access) {
   open_how how{};
-  how.flags = static_cast<uint64_t>(access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  how.flags = uint64_t(access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   how.resolve = RESOLVE_NO_XDEV;
   const long fd = syscall(SYS_openat2, parent, name.c_str(), &how, sizeof how);
-  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return base::Descriptor(static_cast<int>(fd));
-  base::Descriptor folder(openat(parent, name.c_str(), static_cast<int>(how.flags)));
+  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return base::Descriptor(int(fd));
+  base::Descriptor folder(openat(parent, name.c_str(), int(how.flags)));
   if (folder < 0 || mountOf(folder) == mountOf(parent)) return folder;
   errno = EXDEV;
   return {};

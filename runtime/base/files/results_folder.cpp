@@ -8,24 +8,24 @@
 
 namespace expc::files {
 
-llvm::Error cannotWrite(const std::string& folder, int error) {
+Error cannotWrite(const std::string& folder, int error) {
   const char* way_out = error == ENOSPC || error == EDQUOT || error == EFBIG
                             ? "results so far are kept. Free space and run the same command again"
                             : "make it writable, or choose another folder with --results DIR";
-  return base::failure("cannot write to the results folder '{}': {}; {}", folder, std::strerror(error), way_out);
+  return failure("cannot write to the results folder '{}': {}; {}", folder, std::strerror(error), way_out);
 }
 
-llvm::Error makeFolder(const std::string& folder) {
+Error makeFolder(const std::string& folder) {
   std::error_code error;
   if (std::filesystem::is_symlink(folder, error) && !std::filesystem::exists(folder, error))
-    return base::failure(
+    return failure(
         "the results folder '{}' is a link to '{}', which does not exist: mount or create that folder, or choose "
         "another with --results DIR",
         folder, std::filesystem::read_symlink(folder, error).string());
   std::filesystem::create_directories(folder, error);
   if (error) return cannotWrite(folder, error.value());
   if (!std::filesystem::is_directory(folder, error)) return cannotWrite(folder, ENOTDIR);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 }  // namespace expc::files

@@ -2,15 +2,15 @@
 
 // Makes folders for results, and says why one cannot be written, in words that name a way out.
 
-#include <llvm/Support/Error.h>
-
 #include <string>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::files {
 
 /// Why the results folder cannot be written, because of `error` (an errno).
-llvm::Error cannotWrite(const std::string& folder, int error);
+Error cannotWrite(const std::string& folder, int error);
 /// Makes `folder` and its parents.
-llvm::Error makeFolder(const std::string& folder);
+Error makeFolder(const std::string& folder);
 
 }  // namespace expc::files

@@ -18,8 +18,6 @@
 namespace expc::files {
 namespace {
 
-using llvm::StringRef;
-
 constexpr size_t kMostLine = 200, kMostSearched = 1000;
 
 /// Prefixes of an error line: a rank or time, a place in a source, the words of pytest, Java and loggers.

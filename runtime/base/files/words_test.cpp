@@ -88,7 +88,7 @@ TEST_CASE("a process that only lost another, or started it, does not say why") {
 TEST_CASE("any bytes have an error line") {
   std::string text;
   for (unsigned i = 0; i < 50'000; ++i) {
-    text += static_cast<char>(i * 2654435761u >> 13);
+    text += char(i * 2654435761u >> 13);
     if (i % 97 == 0) (void)errorLine(text.substr(text.size() < 2'000 ? 0 : text.size() - 2'000));
   }
   CHECK(errorLine(std::string(1 << 16, ':')).empty());

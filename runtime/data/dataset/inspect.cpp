@@ -14,14 +14,13 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/alike.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/packed.h"
 
 namespace expc::dataset {
 namespace {
-
-using base::failure;
 
 namespace fs = std::filesystem;
 using Kind = data::Source::Kind;
@@ -45,18 +44,17 @@ void addShape(Info& info, const data::Shape& shape) {
 }
 
 /// Reads sizes and formats from the headers of files.
-llvm::Error addHeaders(Info& info, const data::ImageSets& sets, unsigned threads, const base::Tick& tick) {
+Error addHeaders(Info& info, const data::ImageSets& sets, unsigned threads, const base::Tick& tick) {
   std::mutex mutex;
-  const auto work = [&](int64_t item) -> llvm::Error {
+  const auto work = [&](int64_t item) -> Error {
     const auto [set, index] = sets.at(item);
-    auto file = files::map(set->file(index));
-    if (!file) return file.takeError();
-    const llvm::StringRef bytes = (*file)->getBuffer();
-    const auto header = llvm::expectedToOptional(data::readHeader({bytes.bytes_begin(), bytes.size()}));
+    auto file = TRY(files::map(set->file(index)));
+    const StringRef bytes = file->getBuffer();
+    const auto header = expectedToOptional(data::readHeader({bytes.bytes_begin(), bytes.size()}));
     const std::lock_guard lock(mutex);
     ++(!header ? info.unreadable : header->png ? info.png : info.jpeg);
     if (header) addShape(info, header->shape);
-    return llvm::Error::success();
+    return Error::success();
   };
   return base::forEach(sets.count(), threads, work, tick);
 }
@@ -65,10 +63,10 @@ llvm::Error addHeaders(Info& info, const data::ImageSets& sets, unsigned threads
 
 const char* toString(Kind kind) {
   constexpr const char* kNames[] = {"mnist", "folder", "packed", "synthetic"};
-  return kNames[static_cast<size_t>(kind)];
+  return kNames[size_t(kind)];
 }
 
-llvm::Expected<data::Source> recognise(const std::string& path) {
+Expected<data::Source> recognise(const std::string& path) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
   if (status.type() == fs::file_type::not_found) return failure("{}: no such file or folder", path);
@@ -87,51 +85,48 @@ llvm::Expected<data::Source> recognise(const std::string& path) {
       path);
 }
 
-llvm::Expected<Info> inspect(const data::Source& source, unsigned threads, const base::Tick& tick) {
-  auto sets = data::open(source);
-  if (!sets) return sets.takeError();
+Expected<Info> inspect(const data::Source& source, unsigned threads, const base::Tick& tick) {
+  auto sets = TRY(data::open(source));
   Info info;
   info.kind = source.kind;
-  info.train = sets->train->count();
-  info.test = sets->test->count();
-  countClasses(*sets, info);
+  info.train = sets.train->count();
+  info.test = sets.test->count();
+  countClasses(sets, info);
   // Sets whose images have one size need no look at each image.
-  if (const auto shape = sets->train->shape())
+  if (const auto shape = sets.train->shape())
     addShape(info, *shape);
-  else if (auto error = addHeaders(info, *sets, threads, tick))
-    return error;
+  else
+    TRY(addHeaders(info, sets, threads, tick));
   if (source.kind == Kind::Packed) {
-    auto file = data::PackedFile::open(source.path);
-    if (!file) return file.takeError();
-    info.checksum = (*file)->header().header_sum;
+    auto file = TRY(data::PackedFile::open(source.path));
+    info.checksum = file->header().header_sum;
   }
   return info;
 }
 
-llvm::Expected<Verified> verify(const data::Source& source, unsigned threads, const base::Tick& tick) {
-  auto sets = data::open(source);
-  if (!sets) return sets.takeError();
+Expected<Verified> verify(const data::Source& source, unsigned threads, const base::Tick& tick) {
+  auto sets = TRY(data::open(source));
   Verified result;
-  result.images = sets->count();
-  result.test = sets->test->count();
+  result.images = sets.count();
+  result.test = sets.test->count();
   // Keyed by number, since threads find damaged images in any order.
   std::map<int64_t, std::string> damaged;
   // Digests of all images of each set.
   std::vector<uint64_t> train, test;
   std::mutex mutex;
-  const auto work = [&](int64_t item) -> llvm::Error {
+  const auto work = [&](int64_t item) -> Error {
     thread_local std::vector<uint8_t> decoded;
-    const auto [set, index] = sets->at(item);
+    const auto [set, index] = sets.at(item);
     auto pixels = set->read(index, decoded);
     const uint64_t digest = pixels ? data::digestOf(*pixels) : 0;
     const std::lock_guard lock(mutex);
     if (pixels)
-      (set == sets->test.get() ? test : train).push_back(digest);
+      (set == sets.test.get() ? test : train).push_back(digest);
     else
-      damaged[item] = llvm::toString(pixels.takeError());
-    return llvm::Error::success();
+      damaged[item] = toString(pixels.takeError());
+    return Error::success();
   };
-  if (auto error = base::forEach(result.images, threads, work, tick)) return error;
+  TRY(base::forEach(result.images, threads, work, tick));
   // All images are decoded anyway, so leakage between the sets is counted on the way.
   result.also_trained = data::countAmong(test, train);
   for (auto& [item, why] : damaged) result.damaged.push_back(std::move(why));

@@ -3,13 +3,12 @@
 // Recognises a data set on the disk, describes it, and checks whether all of it can be read: `expc data info` and `expc
 // data verify`. Reading is left to runtime/data/images, so that the check and a trial agree on what is readable.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/images/images.h"
 #include "runtime/data/images/open.h"
@@ -18,7 +17,7 @@ namespace expc::dataset {
 
 /// The kind of data set at a path: IDX files, class folders or a packed file. Any file counts as packed; opening it
 /// says more. The error says what was looked for.
-llvm::Expected<data::Source> recognise(const std::string& path);
+Expected<data::Source> recognise(const std::string& path);
 /// The kind as a study writes it: "mnist", "folder", "packed".
 const char* toString(data::Source::Kind kind);
 
@@ -40,7 +39,7 @@ struct Info {
 };
 
 /// Describes a data set from labels and headers; decodes nothing. `tick` is called as work proceeds.
-llvm::Expected<Info> inspect(const data::Source& source, unsigned threads, const base::Tick& tick = nullptr);
+Expected<Info> inspect(const data::Source& source, unsigned threads, const base::Tick& tick = nullptr);
 
 /// The result of reading every image.
 struct Verified {
@@ -50,6 +49,6 @@ struct Verified {
 };
 
 /// Decodes every image, or checks its sum if the file is packed. Unreadable images are no error of this function.
-llvm::Expected<Verified> verify(const data::Source& source, unsigned threads, const base::Tick& tick = nullptr);
+Expected<Verified> verify(const data::Source& source, unsigned threads, const base::Tick& tick = nullptr);
 
 }  // namespace expc::dataset

@@ -2,9 +2,6 @@
 
 #include "runtime/data/dataset/inspect_images.h"
 
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/ADT/StringRef.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <unordered_map>
@@ -13,6 +10,7 @@
 #include "runtime/base/entry.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/alike.h"
 #include "runtime/data/images/orientation.h"
 
@@ -40,7 +38,7 @@ class ImagesInspection {
       : sets_(sets), train_(sets.train->count()), facts_(sets.count()) {}
 
   /// Decodes everything; the error is one of `tick`.
-  llvm::Error read(unsigned threads, const base::Tick& tick);
+  Error read(unsigned threads, const base::Tick& tick);
   /// Adds the problems of the images.
   void judge(ImagesReport& report) const;
 
@@ -61,24 +59,24 @@ class ImagesInspection {
   std::vector<ImageFacts> facts_;  // of the training set, then of the test set
 };
 
-llvm::Error ImagesInspection::read(unsigned threads, const base::Tick& tick) {
-  const auto work = [&](int64_t item) -> llvm::Error {
+Error ImagesInspection::read(unsigned threads, const base::Tick& tick) {
+  const auto work = [&](int64_t item) -> Error {
     thread_local std::vector<uint8_t> decoded;
     ImageFacts& facts = facts_[item];
     const auto [set, index] = sets_.at(item);
     if (const std::string file = set->file(index); !file.empty())
-      if (const auto mapped = llvm::expectedToOptional(files::map(file))) {
-        const llvm::StringRef bytes = (*mapped)->getBuffer();
+      if (const auto mapped = expectedToOptional(files::map(file))) {
+        const StringRef bytes = (*mapped)->getBuffer();
         facts.orientation = data::orientationOf({bytes.bytes_begin(), bytes.size()});
       }
     auto pixels = set->read(index, decoded);
     if (!pixels) {
-      facts.damage = llvm::toString(pixels.takeError());
-      return llvm::Error::success();
+      facts.damage = toString(pixels.takeError());
+      return Error::success();
     }
     facts.digest = data::digestOf(*pixels);
     facts.pixels = pixels->rows * pixels->cols;
-    return llvm::Error::success();
+    return Error::success();
   };
   return base::forEach(std::ssize(facts_), threads, work, tick);
 }
@@ -141,7 +139,7 @@ void judgeOthers(const std::string& folder, std::vector<Problem>& problems) {
     std::error_code failed, unknown;
     for (fs::recursive_directory_iterator at(fs::path(folder) / part, failed), end; !failed && at != end;
          at.increment(failed)) {
-      const std::string ending = llvm::StringRef(at->path().extension().string()).lower();
+      const std::string ending = StringRef(at->path().extension().string()).lower();
       if (at->is_directory(unknown) || ending == ".jpg" || ending == ".jpeg" || ending == ".png") continue;
       others.images.push_back(at->path().string());
     }
@@ -152,15 +150,15 @@ void judgeOthers(const std::string& folder, std::vector<Problem>& problems) {
 
 }  // namespace
 
-llvm::Expected<ImagesReport> inspectImages(const data::Source& source, unsigned threads, const base::Tick& tick) {
+Expected<ImagesReport> inspectImages(const data::Source& source, unsigned threads, const base::Tick& tick) {
   ImagesReport report;
   auto sets = data::open(source);
-  auto info = sets ? inspect(source, threads) : llvm::Expected<Info>(sets.takeError());
+  auto info = sets ? inspect(source, threads) : Expected<Info>(sets.takeError());
   if (!info) {
-    report.problems.push_back({Severity::Error, llvm::toString(info.takeError())});
+    report.problems.push_back({Severity::Error, toString(info.takeError())});
   } else {
     ImagesInspection inspection(*sets);
-    if (auto error = inspection.read(threads, tick)) return error;
+    TRY(inspection.read(threads, tick));
     inspection.judge(report);
     judgeBalance(*info, report.problems);
     report.info = std::move(*info);

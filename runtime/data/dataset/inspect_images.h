@@ -4,12 +4,11 @@
 // files that are no images. Inspecting reads the headers that `inspect` reads, and decodes every image as `verify`
 // does.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/dataset/inspect.h"
 #include "runtime/data/dataset/problems.h"
@@ -25,7 +24,6 @@ struct ImagesReport {
 };
 
 /// Inspects a set. An error is only what `tick` returns.
-llvm::Expected<ImagesReport> inspectImages(const data::Source& source, unsigned threads,
-                                           const base::Tick& tick = nullptr);
+Expected<ImagesReport> inspectImages(const data::Source& source, unsigned threads, const base::Tick& tick = nullptr);
 
 }  // namespace expc::dataset

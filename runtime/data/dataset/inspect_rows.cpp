@@ -3,7 +3,6 @@
 
 #include "runtime/data/dataset/inspect_rows.h"
 
-#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 
 #include "runtime/base/entry.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 #include "runtime/data/text/characters.h"
 #include "runtime/data/text/questions.h"
@@ -50,7 +50,7 @@ struct Part {
 /// not learnt.
 int64_t learntWithin(const text::Sample& sample, size_t most) {
   const size_t end = most > 0 && sample.size() > most ? most - 1 : sample.size();
-  return std::count_if(sample.labels.begin() + 1, sample.labels.begin() + static_cast<ptrdiff_t>(end),
+  return std::count_if(sample.labels.begin() + 1, sample.labels.begin() + ptrdiff_t(end),
                        [](text::Token label) { return label != text::kMasked; });
 }
 
@@ -66,25 +66,24 @@ std::string specialIn(const text::Conversation& conversation, const text::Tokeni
 }
 
 /// Adds one conversation of a row to its facts; `whole` is its encoding before cutting.
-llvm::Error addText(RowFacts& facts, const text::Tokenizer& tokenizer, const text::Conversation& conversation,
-                    const text::Sample& whole, size_t most) {
+Error addText(RowFacts& facts, const text::Tokenizer& tokenizer, const text::Conversation& conversation,
+              const text::Sample& whole, size_t most) {
   for (const text::Message& message : conversation) {
-    auto alone = text::makeSample(tokenizer, {message}, 0);
-    if (!alone) return alone.takeError();
+    auto alone = TRY(text::makeSample(tokenizer, {message}, 0));
     RoleShare& share = facts.roles[message.role];
     ++share.messages;
-    share.tokens += std::ssize(*alone) - 2;  // without begin_of_text and end_of_text
+    share.tokens += std::ssize(alone) - 2;  // without begin_of_text and end_of_text
     const bool says = std::ranges::any_of(
-        message.parts, [](const std::string& part) { return !text::strip(llvm::json::fixUTF8(part)).empty(); });
+        message.parts, [](const std::string& part) { return !text::strip(json::fixUTF8(part)).empty(); });
     facts.empty |= !says && !message.masked && message.role == text::Role::Assistant;
   }
   facts.cut |= most > 0 && whole.size() > most;
-  facts.kept += static_cast<int64_t>(most > 0 ? std::min(most, whole.size()) : whole.size());
+  facts.kept += int64_t(most > 0 ? std::min(most, whole.size()) : whole.size());
   const int64_t learnt = learntWithin(whole, most);
   facts.learnt += learnt;
   facts.teaches &= learnt > 0;
   if (facts.special.empty()) facts.special = specialIn(conversation, tokenizer);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 WeightRange weightsOf(const text::Example& example) {
@@ -101,18 +100,15 @@ WeightRange weightsOf(const text::Example& example) {
 }
 
 /// Collects the facts of one row.
-llvm::Expected<RowFacts> factsOf(const text::TokenRows& rows, const text::Tokenizer& tokenizer, int64_t number,
-                                 size_t most) {
+Expected<RowFacts> factsOf(const text::TokenRows& rows, const text::Tokenizer& tokenizer, int64_t number, size_t most) {
   const text::Example& example = rows.example(number);
-  auto row = rows.row(number);
-  if (!row) return row.takeError();
+  auto row = TRY(rows.row(number));
   RowFacts facts;
-  facts.whole = row->size();
+  facts.whole = row.size();
   facts.teaches = true;
   facts.weights = weightsOf(example);
-  if (auto error = addText(facts, tokenizer, example.chosen, row->chosen, most)) return error;
-  if (row->rejected)
-    if (auto error = addText(facts, tokenizer, example.rejected, *row->rejected, most)) return error;
+  TRY(addText(facts, tokenizer, example.chosen, row.chosen, most));
+  if (row.rejected) TRY(addText(facts, tokenizer, example.rejected, *row.rejected, most));
   facts.exact = rows.digest(number);
   facts.normal = rows.digest(number, /*loosely=*/true);
   return facts;
@@ -124,11 +120,11 @@ class RowsInspection {
   RowsInspection(const RowsSource& source, unsigned threads, const base::Tick& tick)
       : source_(source), threads_(threads), tick_(tick) {}
 
-  llvm::Expected<RowsReport> run();
+  Expected<RowsReport> run();
 
  private:
   /// Reads and encodes a file or folder; nothing after a problem. The error is one of `tick`.
-  llvm::Expected<std::optional<Part>> read(const text::DatasetOptions& options);
+  Expected<std::optional<Part>> read(const text::DatasetOptions& options);
   /// Adds the problems that single rows of a file have.
   void judgeRows(const Part& part, bool held_out);
   /// Adds the problem that rows of another file, held out or asked, are trained on.
@@ -139,7 +135,7 @@ class RowsInspection {
   /// space.
   /// @param words make the text from that difference and the row that the first of them equals
   void judgeCopies(const Part& train, const Part& judged,
-                   llvm::function_ref<std::string(const char* how, int64_t row)> words);
+                   function_ref<std::string(const char* how, int64_t row)> words);
   /// Adds notes on the set as a whole.
   void note(const Part& train);
   void add(Severity severity, std::string text, std::string file = "", std::vector<int64_t> rows = {}) {
@@ -155,9 +151,9 @@ class RowsInspection {
   RowsReport report_;
 };
 
-llvm::Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOptions& options) {
-  const auto refuse = [&](llvm::Error error) {
-    add(Severity::Error, llvm::toString(std::move(error)), options.path);
+Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOptions& options) {
+  const auto refuse = [&](Error error) {
+    add(Severity::Error, toString(std::move(error)), options.path);
     return std::optional<Part>();
   };
   auto reader = text::openRows(options);
@@ -183,19 +179,19 @@ llvm::Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOpti
   if (count == 0) return part;
   part.facts.resize(part.numbers.size());
   const text::TokenRows rows(tokenizer_, std::move(*dataset), 0);
-  const auto most = static_cast<size_t>(source_.rows.max_length);
+  const auto most = size_t(source_.rows.max_length);
   // A row has only two errors here: a pattern of a tokenizer.json gives up, or the row is no question.
   std::vector<std::string> failed(part.numbers.size());
-  const auto work = [&](int64_t i) -> llvm::Error {
+  const auto work = [&](int64_t i) -> Error {
     if (auto error = factsOf(rows, *tokenizer_, i, most).moveInto(part.facts[i])) {
-      failed[i] = llvm::toString(std::move(error));
+      failed[i] = toString(std::move(error));
     } else if (options.choices) {
       auto question = text::questionOf(*tokenizer_, rows.example(i), most);
-      if (!question) failed[i] = "not a question: " + llvm::toString(question.takeError());
+      if (!question) failed[i] = "not a question: " + toString(question.takeError());
     }
-    return llvm::Error::success();
+    return Error::success();
   };
-  if (auto error = base::forEach(count, threads_, work, tick_)) return error;
+  TRY(base::forEach(count, threads_, work, tick_));
   for (size_t i = 0; i < failed.size(); ++i)
     if (!failed[i].empty()) add(Severity::Error, failed[i], part.origin, {part.numbers[i]});
   return part;
@@ -234,7 +230,7 @@ void RowsInspection::judgeRows(const Part& part, bool held_out) {
 }
 
 void RowsInspection::judgeCopies(const Part& train, const Part& judged,
-                                 llvm::function_ref<std::string(const char*, int64_t)> words) {
+                                 function_ref<std::string(const char*, int64_t)> words) {
   struct Copies {
     const char* how;
     std::vector<int64_t> rows = {};
@@ -279,44 +275,42 @@ void RowsInspection::note(const Part& train) {
         train.origin);
   const double usual = medianOf(report_.lengths);
   const int64_t longest = report_.lengths[report_.longest()];
-  if (source_.rows.max_length == 0 && static_cast<double>(longest) > 4 * usual)
+  if (source_.rows.max_length == 0 && double(longest) > 4 * usual)
     add(Severity::Note,
         fmt::format("the longest row has {} tokens, the median {}: a batch with it is padded to its length", longest,
                     usual),
         train.origin, {train.numbers[report_.longest()]});
 }
 
-llvm::Expected<RowsReport> RowsInspection::run() {
+Expected<RowsReport> RowsInspection::run() {
   std::vector<std::string> notes;
   auto tokenizer = text::openTokenizer(source_.rows, notes);
   // Faults of rows are worth knowing without the tokenizer, too; bytes stand in for it.
-  if (!tokenizer) add(Severity::Error, llvm::toString(tokenizer.takeError()));
+  if (!tokenizer) add(Severity::Error, toString(tokenizer.takeError()));
   for (std::string& text : notes) add(Severity::Warning, std::move(text));
   tokenizer_ = std::make_shared<const text::Tokenizer>(tokenizer ? std::move(*tokenizer) : text::Tokenizer::bytes());
   report_.tokenizer = tokenizer_->origin();
   report_.pairs = source_.rows.data.pairs;
   text::DatasetOptions all = source_.rows.data;
   all.part_column.clear();  // rows of every part are inspected
-  auto train = read(all);
-  if (!train) return train.takeError();
-  for (size_t i = 0; *train && i < (*train)->facts.size(); ++i) {
-    exact_.try_emplace((*train)->facts[i].exact, (*train)->numbers[i]);
-    normal_.try_emplace((*train)->facts[i].normal, (*train)->numbers[i]);
+  auto train = TRY(read(all));
+  for (size_t i = 0; train && i < train->facts.size(); ++i) {
+    exact_.try_emplace(train->facts[i].exact, train->numbers[i]);
+    normal_.try_emplace(train->facts[i].normal, train->numbers[i]);
   }
-  report_.origin = *train ? (*train)->origin : source_.rows.data.path;
+  report_.origin = train ? train->origin : source_.rows.data.path;
   std::optional<Part> held_out, asked;
   if (!source_.validation.empty()) {
-    if (auto error = read(text::apartFrom(source_.rows, source_.validation, false).data).moveInto(held_out))
-      return error;
+    held_out = TRY(read(text::apartFrom(source_.rows, source_.validation, false).data));
     report_.validation = held_out ? held_out->origin : source_.validation;
   }
   if (!source_.questions.empty()) {
-    if (auto error = read(text::apartFrom(source_.rows, source_.questions, true).data).moveInto(asked)) return error;
+    asked = TRY(read(text::apartFrom(source_.rows, source_.questions, true).data));
     report_.questions = asked ? asked->origin : source_.questions;
-    if (asked && *train) judgeLeaks(**train, *asked, "asked");
+    if (asked && train) judgeLeaks(*train, *asked, "asked");
   }
-  if (*train) {
-    for (const RowFacts& row : (*train)->facts) {
+  if (train) {
+    for (const RowFacts& row : train->facts) {
       report_.lengths.push_back(std::max(row.whole.chosen.tokens, row.whole.rejected.tokens));
       report_.tokens += row.kept;
       report_.learnt += row.learnt;
@@ -331,17 +325,17 @@ llvm::Expected<RowsReport> RowsInspection::run() {
         report_.roles[role].tokens += share.tokens;
       }
     }
-    report_.numbers = (*train)->numbers;
-    if (held_out) judgeLeaks(**train, *held_out, "held out");
-    judgeRows(**train, false);
-    judgeRepeats(**train);
-    note(**train);
+    report_.numbers = train->numbers;
+    if (held_out) judgeLeaks(*train, *held_out, "held out");
+    judgeRows(*train, false);
+    judgeRepeats(*train);
+    note(*train);
   }
   if (held_out) {
     report_.held_out = std::ssize(held_out->facts);
     judgeRows(*held_out, true);
   }
-  if (asked) report_.asked = static_cast<int64_t>(asked->facts.size());
+  if (asked) report_.asked = int64_t(asked->facts.size());
   sortWorstFirst(report_.problems);
   return std::move(report_);
 }
@@ -352,48 +346,45 @@ double medianOf(const std::vector<int64_t>& values) {
   return *stats::medianOf(std::vector<double>(values.begin(), values.end()));
 }
 
-size_t RowsReport::longest() const { return static_cast<size_t>(std::ranges::max_element(lengths) - lengths.begin()); }
+size_t RowsReport::longest() const { return size_t(std::ranges::max_element(lengths) - lengths.begin()); }
 
-llvm::Expected<RowsReport> inspectRows(const RowsSource& source, unsigned threads, const base::Tick& tick) {
+Expected<RowsReport> inspectRows(const RowsSource& source, unsigned threads, const base::Tick& tick) {
   return RowsInspection(source, threads, tick).run();
 }
 
-llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads, std::vector<std::string>& in_part) {
+Error checkRows(const RowsSource& source, bool evaluates, unsigned threads, std::vector<std::string>& in_part) {
   const auto opened = [&](const text::TokenRowsOptions& options, std::shared_ptr<const text::Tokenizer> known) {
     auto rows = text::TokenRows::open(options, std::move(known));
     if (rows && rows->inPart()) in_part.push_back(fmt::format("{} after row {}", rows->origin(), rows->count()));
     return rows;
   };
-  auto rows = opened(source.rows, nullptr);
-  if (!rows) return rows.takeError();
-  if (!evaluates) return llvm::Error::success();
-  if (const std::string& column = source.rows.data.part_column; !column.empty() && !rows->inPart()) {
+  auto rows = TRY(opened(source.rows, nullptr));
+  if (!evaluates) return Error::success();
+  if (const std::string& column = source.rows.data.part_column; !column.empty() && !rows.inPart()) {
     int64_t apart = 0;
-    for (int64_t number = 0; number < rows->count(); ++number) apart += rows->isHeldOut(number);
-    if (auto error = text::checkParts(column, rows->origin(), rows->count() - apart, apart)) return error;
+    for (int64_t number = 0; number < rows.count(); ++number) apart += rows.isHeldOut(number);
+    TRY(text::checkParts(column, rows.origin(), rows.count() - apart, apart));
   }
   if (!source.validation.empty()) {
-    auto held_out = opened(text::apartFrom(source.rows, source.validation, false), rows->tokenizer());
-    if (!held_out) return held_out.takeError();
-    auto lengths = text::rowLengths(*held_out, threads);
-    if (!lengths) return lengths.takeError();
-    if (lengths->count() == 0 && !held_out->inPart())
-      return text::nothingToLearn("validation", held_out->count(), held_out->origin(), source.rows.max_length);
+    auto held_out = TRY(opened(text::apartFrom(source.rows, source.validation, false), rows.tokenizer()));
+    auto lengths = TRY(text::rowLengths(held_out, threads));
+    if (lengths.count() == 0 && !held_out.inPart())
+      return text::nothingToLearn("validation", held_out.count(), held_out.origin(), source.rows.max_length);
   }
-  if (source.questions.empty()) return llvm::Error::success();
-  return text::readQuestions(text::apartFrom(source.rows, source.questions, true), *rows->tokenizer()).takeError();
+  if (source.questions.empty()) return Error::success();
+  return text::readQuestions(text::apartFrom(source.rows, source.questions, true), *rows.tokenizer()).takeError();
 }
 
 std::vector<LengthBin> binsOf(const std::vector<int64_t>& lengths) {
   if (lengths.empty()) return {};
   const auto [low, high] = std::ranges::minmax(lengths);
   // Powers of two from the one at or below the shortest to the one above the longest.
-  const auto begin = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, low))));
+  const auto begin = int64_t(std::bit_floor(uint64_t(std::max<int64_t>(1, low))));
   constexpr int64_t kMostBins = 16;
   int64_t octaves = 0;
   for (int64_t at = begin; at <= high; at *= 2) ++octaves;
-  const auto fits = static_cast<uint64_t>(std::clamp<int64_t>(kMostBins / octaves, 1, std::min<int64_t>(4, begin)));
-  const auto parts = static_cast<int64_t>(std::bit_floor(fits));
+  const auto fits = uint64_t(std::clamp<int64_t>(kMostBins / octaves, 1, std::min<int64_t>(4, begin)));
+  const auto parts = int64_t(std::bit_floor(fits));
   std::vector<LengthBin> bins;
   for (int64_t at = begin; at <= high; at *= 2)
     for (int64_t part = 0; part < parts; ++part)

@@ -4,13 +4,12 @@
 // nothing from. Rows are read and encoded by the readers of a trial, so both agree on what a row is; unlike a trial, an
 // inspection goes on after a row that it refuses.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/dataset/problems.h"
 #include "runtime/data/text/token_rows.h"
@@ -27,7 +26,7 @@ struct RowsSource {
 /// Refuses rows from which no trial could be made, as the worker would: training rows, and for trials that evaluate
 /// held-out rows and questions. Only the latter two are encoded. Of each file as much is read as
 /// `source.rows.data.byte_limit` lets in; `in_part` gets "FILE after row N" for a file of rows that has more.
-llvm::Error checkRows(const RowsSource& source, bool evaluates, unsigned threads, std::vector<std::string>& in_part);
+Error checkRows(const RowsSource& source, bool evaluates, unsigned threads, std::vector<std::string>& in_part);
 
 /// Messages of one role, and their tokens with header and end of turn.
 struct RoleShare {
@@ -61,7 +60,7 @@ struct RowsReport {
 
 /// Inspects rows. Faults of rows, files and the tokenizer are problems of the result; an error is only what `tick`
 /// returns.
-llvm::Expected<RowsReport> inspectRows(const RowsSource& source, unsigned threads, const base::Tick& tick = nullptr);
+Expected<RowsReport> inspectRows(const RowsSource& source, unsigned threads, const base::Tick& tick = nullptr);
 
 /// The median; there must be a value.
 double medianOf(const std::vector<int64_t>& values);

@@ -21,7 +21,7 @@ TEST_CASE("bins hold every length once and leave no gap") {
       if (i > 0) CHECK(bins[i].first == bins[i - 1].last + 1);
       for (const int64_t length : lengths) rows += bins[i].first <= length && length <= bins[i].last;
     }
-    CHECK(rows == static_cast<int64_t>(lengths.size()));
+    CHECK(rows == int64_t(lengths.size()));
     CHECK(bins.front().rows > 0);
     CHECK(bins.back().rows > 0);
   }
@@ -37,10 +37,10 @@ TEST_CASE("a plan does not refuse held-out rows because of those that it did not
   source.rows.data = {.path = folder / "data.jsonl", .kind = text::Template::Grammar, .byte_limit = off.size()};
   source.validation = folder / "other.jsonl";
   std::vector<std::string> in_part;
-  CHECK(llvm::toString(checkRows(source, true, 1, in_part)).empty());
+  CHECK(toString(checkRows(source, true, 1, in_part)).empty());
   CHECK(in_part == std::vector<std::string>{folder / "other.jsonl" + " after row 1"});
   source.rows.data.byte_limit = 0;
-  CHECK(test::has(llvm::toString(checkRows(source, true, 1, in_part)), "all its answers have weight 0"));
+  CHECK(test::has(toString(checkRows(source, true, 1, in_part)), "all its answers have weight 0"));
 }
 
 }  // namespace

@@ -22,12 +22,11 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/preparer.h"
 
 namespace expc::dataset {
 namespace {
-
-using base::failure;
 
 /// Appends the bytes of values as they lie in memory; the format is little-endian, as the machine is.
 template <typename T>
@@ -60,16 +59,16 @@ Chosen allOf(const data::ImageSets& sets) {
 
 /// Decides about an image that cannot be read: success, with the reason in `why`, if it may be left out; else the
 /// error.
-llvm::Error corruption(llvm::Error error, const PackOptions& options, std::string& why) {
+Error corruption(Error error, const PackOptions& options, std::string& why) {
   if (!error.isA<data::CorruptImage>()) return error;
-  why = llvm::toString(std::move(error));
+  why = toString(std::move(error));
   if (!options.skip_corrupt) return failure("{}; fix it, or skip such images with --skip-corrupt", why);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// The shape of all images in the file: of the size that was asked for, else that of the first image that can be
 /// decoded.
-llvm::Expected<data::Shape> shapeOf(const Chosen& chosen, const PackOptions& options) {
+Expected<data::Shape> shapeOf(const Chosen& chosen, const PackOptions& options) {
   std::vector<uint8_t> scratch;
   std::string ignored;
   for (const Item& item : chosen.items) {
@@ -79,7 +78,7 @@ llvm::Expected<data::Shape> shapeOf(const Chosen& chosen, const PackOptions& opt
       if (options.size > 0) shape.rows = shape.cols = options.size;
       return shape;
     }
-    if (auto error = corruption(pixels.takeError(), options, ignored)) return error;
+    TRY(corruption(pixels.takeError(), options, ignored));
   }
   return failure("{}: none of its images can be decoded", chosen.at(0).set->origin());
 }
@@ -98,24 +97,24 @@ class Attempt {
         names_(std::move(class_names)),
         sums_(chosen.items.size()),
         labels_(chosen.items.size()) {
-    assert(!names_.empty() && static_cast<uint64_t>(chosen.count()) < data::kMostPacked);
+    assert(!names_.empty() && uint64_t(chosen.count()) < data::kMostPacked);
     std::memcpy(header_.magic, data::kPackedMagic, sizeof(header_.magic));
     header_.version = data::kPackedVersion;
-    header_.rows = static_cast<uint32_t>(shape.rows);
-    header_.cols = static_cast<uint32_t>(shape.cols);
-    header_.channels = static_cast<uint32_t>(shape.channels);
-    header_.classes = static_cast<uint32_t>(names_.size());
-    header_.train = static_cast<uint64_t>(chosen.train);
-    header_.test = static_cast<uint64_t>(chosen.count() - chosen.train);
+    header_.rows = uint32_t(shape.rows);
+    header_.cols = uint32_t(shape.cols);
+    header_.channels = uint32_t(shape.channels);
+    header_.classes = uint32_t(names_.size());
+    header_.train = uint64_t(chosen.train);
+    header_.test = uint64_t(chosen.count() - chosen.train);
     for (const std::string& name : names_) header_.name_bytes += sizeof(uint32_t) + name.size();
   }
 
   /// Writes to `temporary`, the name that files::writeBy gave. The file is complete if `corrupt` is empty afterwards.
-  llvm::Error run(const std::string& temporary, const base::Tick& tick) {
-    if (auto error = open(temporary)) return error;
+  Error run(const std::string& temporary, const base::Tick& tick) {
+    TRY(open(temporary));
     const auto work = [&](int64_t item) { return add(item); };
-    if (auto error = base::forEach(chosen_.count(), options_.threads, work, tick)) return error;
-    return corrupt.empty() ? finish() : llvm::Error::success();
+    TRY(base::forEach(chosen_.count(), options_.threads, work, tick));
+    return corrupt.empty() ? finish() : Error::success();
   }
 
   const data::PackedHeader& header() const { return header_; }
@@ -123,7 +122,7 @@ class Attempt {
 
  private:
   /// Fixes the layout and takes the room on the disk.
-  llvm::Error open(const std::string& temporary) {
+  Error open(const std::string& temporary) {
     if (names_.size() > data::kMostClasses || header_.name_bytes > data::kMostNameBytes)
       return failure("{} classes do not fit into a packed file", header_.classes);
     header_.pixels_at = data::packedPixelsAt(header_);
@@ -132,23 +131,23 @@ class Attempt {
     if (file_ < 0) return files::systemError(path_, errno);
     // If the disk is too small, fallocate says so now rather than after all images are decoded. Some file systems
     // cannot do it.
-    const auto bytes = static_cast<off_t>(header_.file_bytes);
+    const auto bytes = off_t(header_.file_bytes);
     if (::fallocate(file_, 0, 0, bytes) != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
       return failure("{}: {} ({} bytes are needed)", path_, std::generic_category().message(errno), header_.file_bytes);
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Decodes, scales and writes one image. Called by several threads; each image has its own entries and place.
-  llvm::Error add(int64_t item) {
+  Error add(int64_t item) {
     thread_local std::vector<uint8_t> decoded, prepared;
     const auto& [set, index] = chosen_.at(item);
     auto pixels = set->read(index, decoded);
     if (!pixels) {
       std::string why;
-      if (auto error = corruption(pixels.takeError(), options_, why)) return error;
+      TRY(corruption(pixels.takeError(), options_, why));
       const std::lock_guard lock(mutex_);
       corrupt[item] = std::move(why);
-      return llvm::Error::success();
+      return Error::success();
     }
     // A packed file has one size, so that an image's place is a product.
     if (options_.size == 0 && (pixels->rows != header_.rows || pixels->cols != header_.cols))
@@ -157,20 +156,20 @@ class Attempt {
     prepared.resize(header_.imageBytes());
     if (auto error = preparer_.apply(*pixels, prepared.data()))
       return failure("{}: {}", set->nameOf(index), std::move(error));
-    const auto at = static_cast<uint64_t>(item);
-    labels_[at] = static_cast<uint32_t>(set->label(index));
+    const auto at = uint64_t(item);
+    labels_[at] = uint32_t(set->label(index));
     sums_[at] = data::packedSum(prepared);
     return put(prepared.data(), prepared.size(), header_.pixels_at + at * header_.imageBytes());
   }
 
   /// Writes everything in front of the pixels. The header comes last: without it the file is no packed file.
-  llvm::Error finish() {
+  Error finish() {
     std::vector<uint8_t> index;
     index.reserve(header_.pixels_at);
     append(index, sums_.data(), sums_.size());
     append(index, labels_.data(), labels_.size());
     for (const std::string& name : names_) {
-      const auto length = static_cast<uint32_t>(name.size());
+      const auto length = uint32_t(name.size());
       append(index, &length, 1);
       append(index, name.data(), name.size());
     }
@@ -178,22 +177,22 @@ class Attempt {
     index.resize(header_.pixels_at - sizeof(header_));
     header_.index_sum = data::packedSum(index);
     header_.header_sum = data::headerSum(header_);
-    if (auto error = put(index.data(), index.size(), sizeof(header_))) return error;
+    TRY(put(index.data(), index.size(), sizeof(header_)));
     return put(&header_, sizeof(header_), 0);
   }
 
   /// Writes bytes at an offset.
-  llvm::Error put(const void* bytes, uint64_t size, uint64_t at) {
+  Error put(const void* bytes, uint64_t size, uint64_t at) {
     const auto* from = static_cast<const uint8_t*>(bytes);
     while (size > 0) {
-      const ssize_t written = ::pwrite(file_, from, size, static_cast<off_t>(at));
+      const ssize_t written = ::pwrite(file_, from, size, off_t(at));
       if (written < 0 && errno == EINTR) continue;
       if (written <= 0) return files::systemError(path_, written < 0 ? errno : ENOSPC);
       from += written;
-      at += static_cast<uint64_t>(written);
-      size -= static_cast<uint64_t>(written);
+      at += uint64_t(written);
+      size -= uint64_t(written);
     }
-    return llvm::Error::success();
+    return Error::success();
   }
 
   const std::string& path_;
@@ -221,26 +220,25 @@ Chosen without(const Chosen& chosen, const std::map<int64_t, std::string>& corru
 
 }  // namespace
 
-llvm::Expected<Packed> pack(const data::ImageSets& sets, const std::string& path, const PackOptions& options,
-                            const base::Tick& tick) {
+Expected<Packed> pack(const data::ImageSets& sets, const std::string& path, const PackOptions& options,
+                      const base::Tick& tick) {
   // Names are taken from the training set; both sets have the same classes.
   Chosen chosen = allOf(sets);
   std::vector<std::string> names;
   for (int64_t label = 0; label < sets.train->classes(); ++label) names.push_back(sets.train->className(label));
-  auto shape = shapeOf(chosen, options);
-  if (!shape) return shape.takeError();
+  auto shape = TRY(shapeOf(chosen, options));
   Packed result;
-  auto failed = files::writeBy(path, [&](const std::string& temporary) -> llvm::Error {
+  auto failed = files::writeBy(path, [&](const std::string& temporary) -> Error {
     // The places of images depend on how many there are, so if some are left out, the rest is written again. A second
     // attempt may find more only if files change meanwhile.
     while (true) {
       if (chosen.train == 0 || chosen.train == chosen.count())
         return failure("{}: none of its images can be decoded; the first: {}",
                        (chosen.train == 0 ? sets.train : sets.test)->origin(), result.left_out.front());
-      Attempt attempt(path, chosen, *shape, names, options);
-      if (auto error = attempt.run(temporary, tick)) return error;
+      Attempt attempt(path, chosen, shape, names, options);
+      TRY(attempt.run(temporary, tick));
       result.header = attempt.header();
-      if (attempt.corrupt.empty()) return llvm::Error::success();
+      if (attempt.corrupt.empty()) return Error::success();
       for (const auto& [item, why] : attempt.corrupt) result.left_out.push_back(why);
       chosen = without(chosen, attempt.corrupt);
     }

@@ -3,12 +3,11 @@
 // Packs images of any kind into one file (runtime/data/images/packed.h): decoded and scaled once, so that trials need
 // not spend time on it.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/images/images.h"
 #include "runtime/data/images/packed.h"
@@ -31,7 +30,7 @@ struct Packed {
 /// Packs both sets into `path`, replacing a file that is there. Grey images keep their one channel. Errors name the
 /// image, or give the system's message about the disk; then `path` is as it was before. `tick` is called as work
 /// proceeds.
-llvm::Expected<Packed> pack(const data::ImageSets& sets, const std::string& path, const PackOptions& options,
-                            const base::Tick& tick = nullptr);
+Expected<Packed> pack(const data::ImageSets& sets, const std::string& path, const PackOptions& options,
+                      const base::Tick& tick = nullptr);
 
 }  // namespace expc::dataset

@@ -31,9 +31,7 @@ namespace fs = std::filesystem;
 const fs::path kGolden = fs::path(expc::test::sourceDir()) / "tests/parity/golden/images";
 
 struct Folder : test::TestFolder {
-  size_t entries() const {
-    return static_cast<size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
-  }
+  size_t entries() const { return size_t(std::distance(fs::directory_iterator(path), fs::directory_iterator())); }
 };
 
 data::ImageSets inMemory(int64_t count) {
@@ -54,12 +52,12 @@ void writeBytes(const std::string& path, const std::vector<char>& bytes) {
 /// Opens a file and reads every image; returns the first error, or "well".
 std::string judge(const std::string& path) {
   auto sets = data::openPacked(path);
-  if (!sets) return llvm::toString(sets.takeError());
+  if (!sets) return toString(sets.takeError());
   std::vector<uint8_t> scratch;
   for (const data::Images* set : {sets->train.get(), sets->test.get()})
     for (int64_t i = 0; i < set->count(); ++i) {
       auto pixels = set->read(i, scratch);
-      if (!pixels) return llvm::toString(pixels.takeError());
+      if (!pixels) return toString(pixels.takeError());
     }
   return "well";
 }
@@ -85,7 +83,7 @@ TEST_CASE("what was packed is what is read, whatever the number of threads") {
   const Folder folder;
   const auto sets = inMemory(60);
   auto packed = pack(sets, folder / "one", {.size = 0, .skip_corrupt = false, .threads = 1});
-  REQUIRE_MESSAGE(packed, llvm::toString(packed.takeError()));
+  REQUIRE_MESSAGE(packed, toString(packed.takeError()));
   REQUIRE(pack(sets, folder / "four", {.size = 0, .skip_corrupt = false, .threads = 4}));
   CHECK(bytesOf(folder / "one") == bytesOf(folder / "four"));
   CHECK(folder.entries() == 2);
@@ -120,13 +118,13 @@ TEST_CASE("colour is packed as it is decoded, and scaled as the loader would sca
   REQUIRE(sets);
   for (const int64_t size : {0, 20}) {
     auto packed = pack(*sets, folder / "packed", {.size = size, .skip_corrupt = false, .threads = 1});
-    REQUIRE_MESSAGE(packed, llvm::toString(packed.takeError()));
+    REQUIRE_MESSAGE(packed, toString(packed.takeError()));
     const int64_t rows = size == 0 ? 36 : size, cols = size == 0 ? 48 : size;
     auto read = data::openPacked(folder / "packed");
     REQUIRE(read);
     CHECK(read->test->className(1) == "b ä");
     const data::Preparer preparer({rows, cols, 3, data::Layout::Nhwc, data::Element::UInt8, false});
-    std::vector<uint8_t> scratch, wanted(static_cast<size_t>(rows * cols * 3));
+    std::vector<uint8_t> scratch, wanted(size_t(rows * cols * 3));
     for (int64_t i = 0; i < 2; ++i) {
       REQUIRE(!preparer.fill(*sets->train, i, wanted.data(), scratch));
       auto pixels = read->train->read(i, scratch);
@@ -151,7 +149,7 @@ TEST_CASE("images of several sizes, and corrupt ones, are refused by name or lef
   PackOptions options{.size = 0, .skip_corrupt = false, .threads = 2};
   auto packed = pack(*sets, folder / "packed", options);
   REQUIRE(!packed);
-  const std::string text = llvm::toString(packed.takeError());
+  const std::string text = toString(packed.takeError());
   CHECK(text.starts_with(victim + ": damaged JPEG"));
   CHECK(text.find("--skip-corrupt") != std::string::npos);
   CHECK(folder.entries() == 1);  // neither the file nor a half one
@@ -168,7 +166,7 @@ TEST_CASE("images of several sizes, and corrupt ones, are refused by name or lef
   fs::copy_file(kGolden / "422_odd.jpg", victim, fs::copy_options::overwrite_existing);
   packed = pack(*sets, folder / "packed", options);
   REQUIRE(!packed);
-  CHECK(llvm::toString(packed.takeError()).find("scale them all with --size") != std::string::npos);
+  CHECK(toString(packed.takeError()).find("scale them all with --size") != std::string::npos);
   CHECK(judge(folder / "packed") == "well");  // the one from before
 }
 
@@ -177,7 +175,7 @@ TEST_CASE("a file that is cut off at any place is refused with its name") {
   const auto bytes = example(folder);
   CHECK(judge(folder / "example") == "well");
   for (size_t length = 0; length < bytes.size(); length += length < 200 ? 1 : 487) {
-    writeBytes(folder / "cut", {bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(length)});
+    writeBytes(folder / "cut", {bytes.begin(), bytes.begin() + ptrdiff_t(length)});
     const std::string said = judge(folder / "cut");
     CAPTURE(length);
     CHECK(said.starts_with(folder / "cut: "));
@@ -198,7 +196,7 @@ TEST_CASE("one flipped bit anywhere is found, and says which image it is in") {
     auto changed = bytes;
     const size_t at =
         i < 200 ? random() % header.pixels_at : header.pixels_at + random() % (bytes.size() - header.pixels_at);
-    changed[at] = static_cast<char>(changed[at] ^ (1 << (random() % 8)));
+    changed[at] = char(changed[at] ^ (1 << (random() % 8)));
     writeBytes(folder / "flipped", changed);
     const std::string said = judge(folder / "flipped");
     CAPTURE(at);
@@ -269,7 +267,7 @@ TEST_CASE("a disk that is full leaves neither a half file nor a changed one") {
   const int code = withSmallFiles(20'000, [&] {
     auto packed = pack(sets, folder / "example", {.size = 0, .skip_corrupt = false, .threads = 1});
     if (packed) return 1;
-    const std::string said = llvm::toString(packed.takeError());
+    const std::string said = toString(packed.takeError());
     return said.starts_with(folder / "example: ") ? 0 : 2;
   });
   CHECK(code == 0);
@@ -277,7 +275,7 @@ TEST_CASE("a disk that is full leaves neither a half file nor a changed one") {
   CHECK(folder.entries() == 1);
   CHECK(withSmallFiles(500, [&] {
           auto error = makeShapes(folder / "shapes", {.size = 64, .count = 10, .classes = 2}, false);
-          return error ? (llvm::consumeError(std::move(error)), 0) : 1;
+          return error ? (consumeError(std::move(error)), 0) : 1;
         }) == 0);
   CHECK(folder.entries() == 1);
 }
@@ -287,12 +285,12 @@ TEST_CASE("a wish to stop is heeded, and nothing is left") {
   const auto sets = inMemory(60);
   // One thread: with others all images may be packed before this one is asked again.
   auto packed = pack(sets, folder / "packed", {.size = 0, .skip_corrupt = false, .threads = 1},
-                     [](int64_t done, int64_t) -> llvm::Error {
-                       if (done < 10) return llvm::Error::success();
+                     [](int64_t done, int64_t) -> Error {
+                       if (done < 10) return Error::success();
                        return llvm::createStringError(llvm::inconvertibleErrorCode(), "interrupted");
                      });
   REQUIRE(!packed);
-  CHECK(llvm::toString(packed.takeError()) == "interrupted");
+  CHECK(toString(packed.takeError()) == "interrupted");
   CHECK(folder.entries() == 0);
 }
 

@@ -6,7 +6,7 @@ namespace expc::dataset {
 
 const char* toString(Severity severity) {
   static constexpr const char* kNames[] = {"error", "warning", "note"};
-  return kNames[static_cast<size_t>(severity)];
+  return kNames[size_t(severity)];
 }
 
 void sortWorstFirst(std::vector<Problem>& problems) { std::ranges::stable_sort(problems, {}, &Problem::severity); }

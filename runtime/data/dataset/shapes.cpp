@@ -29,12 +29,11 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/split_mix.h"
 
 namespace expc::dataset {
 namespace {
-
-using base::failure;
 
 namespace fs = std::filesystem;
 
@@ -44,9 +43,7 @@ class Random {
   explicit Random(uint64_t state) : state_(state) {}
   uint64_t next() { return base::splitMix(state_); }
   /// A number from low to high, both included.
-  int64_t within(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>((next() >> 32) * static_cast<uint64_t>(high - low + 1) >> 32);
-  }
+  int64_t within(int64_t low, int64_t high) { return low + int64_t((next() >> 32) * uint64_t(high - low + 1) >> 32); }
 
  private:
   uint64_t state_;
@@ -129,7 +126,7 @@ class Ground {
   /// A lattice with a point every `cell` pixels, and one more at the far edges.
   Ground(int64_t size, int64_t cell, Random& random) : cell_(cell), across_(size / cell + 2) {
     points_.resize(across_ * across_ * 3);
-    for (auto& value : points_) value = static_cast<uint8_t>(random.next() >> 56);
+    for (auto& value : points_) value = uint8_t(random.next() >> 56);
   }
   /// The value of a channel at a pixel, 0 to 255.
   int64_t at(int64_t col, int64_t row, int64_t channel) const {
@@ -156,64 +153,64 @@ struct Free {
 constexpr const char* kMark = "shapes.json";
 
 /// Writes a file, without a sync of its own: fill() syncs all of them.
-llvm::Error writeFile(const fs::path& path, llvm::ArrayRef<uint8_t> bytes) {
+Error writeFile(const fs::path& path, ArrayRef<uint8_t> bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return files::systemError(path.string(), errno);
   int code = files::writeAll(file, llvm::toStringRef(bytes));
   if (::close(file) != 0 && code == 0) code = errno;
-  return code == 0 ? llvm::Error::success() : files::systemError(path.string(), code);
+  return code == 0 ? Error::success() : files::systemError(path.string(), code);
 }
 
 /// Draws and writes all images of both sets, with labels in turn.
-llvm::Error drawAll(const fs::path& root, const ShapeOptions& options, const base::Tick& tick) {
+Error drawAll(const fs::path& root, const ShapeOptions& options, const base::Tick& tick) {
   const char* ending = options.png ? "png" : "jpg";
   return base::forEach(
       options.count + options.tests(), options.threads,
-      [&](int64_t item) -> llvm::Error {
+      [&](int64_t item) -> Error {
         thread_local std::vector<uint8_t> pixels;
         const bool test = item >= options.count;
         const int64_t number = test ? item - options.count : item, label = number % options.classes;
         pixels.resize(options.size * options.size * 3);
         drawShape(label, options.size, options.seed, test, number, pixels.data());
-        auto bytes = options.png ? encodePng(pixels.data(), options.size) : encodeJpeg(pixels.data(), options.size);
-        if (!bytes) return bytes.takeError();
+        auto bytes =
+            TRY(options.png ? encodePng(pixels.data(), options.size) : encodeJpeg(pixels.data(), options.size));
         return writeFile(root / (test ? "test" : "train") / shapeClass(label) / fmt::format("{:07}.{}", number, ending),
-                         *bytes);
+                         bytes);
       },
       tick);
 }
 
 /// Fills a new folder with everything that belongs to a set.
-llvm::Error fill(const fs::path& root, const ShapeOptions& options, const base::Tick& tick) {
+Error fill(const fs::path& root, const ShapeOptions& options, const base::Tick& tick) {
   std::error_code code;
   for (const char* set : {"train", "test"})
     for (int64_t label = 0; label < options.classes && !code; ++label)
       fs::create_directories(root / set / shapeClass(label), code);
   if (code) return files::systemError(root.string(), code.value());
-  if (auto error = drawAll(root, options, tick)) return error;
+  TRY(drawAll(root, options, tick));
   const std::string mark =
       fmt::format(R"({{"made":"shapes","size":{},"count":{},"classes":{},"format":"{}","seed":{}}})"
                   "\n",
                   options.size, options.count, options.classes, options.png ? "png" : "jpeg", options.seed);
-  if (auto error = writeFile(root / kMark, {reinterpret_cast<const uint8_t*>(mark.data()), mark.size()})) return error;
+  TRY(writeFile(root / kMark, {reinterpret_cast<const uint8_t*>(mark.data()), mark.size()}));
   // One syncfs for all files is far cheaper than an fsync for each, and the folder is moved to its place only
   // afterwards.
   const base::Descriptor folder(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder >= 0 && ::syncfs(folder) == 0) return llvm::Error::success();
+  if (folder >= 0 && ::syncfs(folder) == 0) return Error::success();
   return files::systemError(root.string(), errno);
 }
 
 /// Whether the folder's place can be taken: it is free, empty, or was made by us and is to be replaced.
-llvm::Error checkPlace(const fs::path& folder, bool replace) {
+Error checkPlace(const fs::path& folder, bool replace) {
   std::error_code code;
   const fs::file_status status = fs::status(folder, code);
-  if (status.type() == fs::file_type::not_found) return llvm::Error::success();
+  if (status.type() == fs::file_type::not_found) return Error::success();
   if (code) return files::systemError(folder.string(), code.value());
   if (status.type() != fs::file_type::directory) return failure("{} exists and is not a folder", folder.string());
-  if (fs::is_empty(folder, code) && !code) return llvm::Error::success();
+  if (fs::is_empty(folder, code) && !code) return Error::success();
   if (code) return files::systemError(folder.string(), code.value());
   const bool ours = fs::exists(folder / kMark, code);
-  if (replace && ours) return llvm::Error::success();
+  if (replace && ours) return Error::success();
   if (replace)
     return failure(
         "{} exists and was not made by `expc data make` (no {} in it); choose another name, or delete it yourself",
@@ -230,7 +227,7 @@ void drawShape(int64_t label, int64_t size, uint64_t seed, bool test, int64_t nu
   // can draw it.
   Random random(seed);
   random = Random(random.next() + (test ? 1 : 0));
-  random = Random(random.next() + static_cast<uint64_t>(number));
+  random = Random(random.next() + uint64_t(number));
   const Placed form(label, size, random);
   std::array<int64_t, 3> colour;
   for (size_t c = 0; c < 3; ++c) colour[c] = colourOf(label).colour[c] + random.within(-15, 15);
@@ -244,20 +241,19 @@ void drawShape(int64_t label, int64_t size, uint64_t seed, bool test, int64_t nu
         const int64_t ground = (coarse.at(col, row, c) * 70 + fine.at(col, row, c) * 25) / 100;
         // The form keeps a little of the ground's fine pattern; two dice make the grain.
         const int64_t own = colour[c] + (fine.at(col, row, c) - 128) / 8;
-        const auto grain = static_cast<int64_t>((noise >> (16 * c)) % 11 + (noise >> (16 * c + 8)) % 11) - 10;
-        *out++ =
-            static_cast<uint8_t>(std::clamp<int64_t>((own * covered + ground * (4 - covered)) / 4 + grain, 0, 255));
+        const auto grain = int64_t((noise >> (16 * c)) % 11 + (noise >> (16 * c + 8)) % 11) - 10;
+        *out++ = uint8_t(std::clamp<int64_t>((own * covered + ground * (4 - covered)) / 4 + grain, 0, 255));
       }
     }
 }
 
-llvm::Expected<std::vector<uint8_t>> encodeJpeg(const uint8_t* pixels, int64_t size) {
+Expected<std::vector<uint8_t>> encodeJpeg(const uint8_t* pixels, int64_t size) {
   // One encoder per thread, kept from image to image.
   static thread_local const std::unique_ptr<void, Destroy> handle(tjInitCompress());
   if (!handle) return failure("no memory for a JPEG encoder");
   unsigned char* made = nullptr;
   unsigned long bytes = 0;
-  const int side = static_cast<int>(size);
+  const int side = int(size);
   const int code = tjCompress2(handle.get(), pixels, side, 0, side, TJPF_RGB, &made, &bytes, TJSAMP_420,
                                /*jpegQual=*/85, TJFLAG_ACCURATEDCT);
   const std::unique_ptr<unsigned char, Free> owned(made);
@@ -265,7 +261,7 @@ llvm::Expected<std::vector<uint8_t>> encodeJpeg(const uint8_t* pixels, int64_t s
   return std::vector<uint8_t>(made, made + bytes);
 }
 
-llvm::Expected<std::vector<uint8_t>> encodePng(const uint8_t* pixels, int64_t size) {
+Expected<std::vector<uint8_t>> encodePng(const uint8_t* pixels, int64_t size) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   image.width = image.height = static_cast<png_uint_32>(size);
@@ -278,22 +274,21 @@ llvm::Expected<std::vector<uint8_t>> encodePng(const uint8_t* pixels, int64_t si
   return out;
 }
 
-llvm::Error makeShapes(const std::string& folder, const ShapeOptions& options, bool replace, const base::Tick& tick) {
+Error makeShapes(const std::string& folder, const ShapeOptions& options, bool replace, const base::Tick& tick) {
   assert(options.size >= kSmallestShape && options.size <= kLargestShape && options.classes >= 2 &&
          options.classes <= kMostShapeClasses && options.count >= options.classes);
   fs::path place = fs::path(folder).lexically_normal();
   if (!place.has_filename()) place = place.parent_path();  // a trailing slash, as in "images/"
-  if (auto error = checkPlace(place, replace)) return error;
+  TRY(checkPlace(place, replace));
   // Everything is drawn in a folder beside the place and only then moved; the draft is removed in any case.
   const std::string draft = files::temporaryBeside(place.string());
   const auto removed = llvm::make_scope_exit([&] { files::removeTree(draft); });
-  if (auto error = fill(draft, options, tick)) return error;
+  TRY(fill(draft, options, tick));
   // If a set of ours is there, the two folders are exchanged in one step, so that there is always one at this place;
   // what was there becomes the draft and is removed.
   std::error_code none;
   if (!fs::exists(place / kMark, none)) return files::move(draft, place.string());
-  if (::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0)
-    return llvm::Error::success();
+  if (::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0) return Error::success();
   return failure("cannot replace {}: {}; choose another name, or delete it yourself", place.string(),
                  llvm::sys::StrError(errno));
 }

@@ -3,12 +3,11 @@
 // Drawn colour images with labels, so that a study of photographs runs anywhere without a download: `expc data make`.
 // Drawing uses whole numbers only, so the same arguments give the same pixels on every machine.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
 
 namespace expc::dataset {
@@ -27,9 +26,9 @@ void drawShape(int64_t label, int64_t size, uint64_t seed, bool test, int64_t nu
 
 /// Encodes size x size x 3 bytes as a baseline JPEG with quality 85 and colour at half the resolution, the usual form
 /// of photographs.
-llvm::Expected<std::vector<uint8_t>> encodeJpeg(const uint8_t* pixels, int64_t size);
+Expected<std::vector<uint8_t>> encodeJpeg(const uint8_t* pixels, int64_t size);
 /// Encodes the same pixels without loss.
-llvm::Expected<std::vector<uint8_t>> encodePng(const uint8_t* pixels, int64_t size);
+Expected<std::vector<uint8_t>> encodePng(const uint8_t* pixels, int64_t size);
 
 /// A set of drawn images.
 struct ShapeOptions {
@@ -47,7 +46,7 @@ struct ShapeOptions {
 /// Writes folder/train/CLASS/NUMBER.jpg, folder/test/CLASS/NUMBER.jpg, and folder/shapes.json, which records the
 /// arguments. Everything is drawn beside the folder and moved there at the end, so the folder is complete or absent. A
 /// folder that exists must be empty, or, with `replace`, one that this function made.
-llvm::Error makeShapes(const std::string& folder, const ShapeOptions& options, bool replace,
-                       const base::Tick& tick = nullptr);
+Error makeShapes(const std::string& folder, const ShapeOptions& options, bool replace,
+                 const base::Tick& tick = nullptr);
 
 }  // namespace expc::dataset

@@ -26,12 +26,12 @@ using test::TestFolder;
 namespace fs = std::filesystem;
 
 std::vector<uint8_t> drawn(int64_t label, int64_t size, uint64_t seed, bool test, int64_t number) {
-  std::vector<uint8_t> out(static_cast<size_t>(size * size * 3));
+  std::vector<uint8_t> out(size_t(size * size * 3));
   drawShape(label, size, seed, test, number, out.data());
   return out;
 }
 
-std::string textOf(llvm::Error error) { return error ? llvm::toString(std::move(error)) : "none"; }
+std::string textOf(Error error) { return error ? toString(std::move(error)) : "none"; }
 
 TEST_CASE("the same arguments draw the same pixels on every machine, others draw others") {
   // Sums of the images that were drawn when this test was written: drawing must not change.
@@ -48,7 +48,7 @@ TEST_CASE("the same arguments draw the same pixels on every machine, others draw
 TEST_CASE("every class has its own name, and its colour is in the picture") {
   std::set<std::string> names;
   for (int64_t label = 0; label < kMostShapeClasses; ++label) names.insert(shapeClass(label));
-  CHECK(names.size() == static_cast<size_t>(kMostShapeClasses));
+  CHECK(names.size() == size_t(kMostShapeClasses));
   CHECK(shapeClass(0) == "red_disc");
   // A red disc lies somewhere in the image, so red leads by far in many pixels.
   const auto pixels = drawn(0, 100, 5, false, 0);
@@ -73,7 +73,7 @@ TEST_CASE("files hold what was drawn") {
   CHECK(near->rows == 48);
   int64_t apart = 0;
   for (size_t i = 0; i < pixels.size(); ++i) apart += std::abs(int{pixels[i]} - int{near->data[i]});
-  CHECK(apart / static_cast<int64_t>(pixels.size()) < 12);
+  CHECK(apart / int64_t(pixels.size()) < 12);
 }
 
 TEST_CASE("a set of shapes is a class folder, balanced, equal for equal arguments") {
@@ -154,7 +154,7 @@ TEST_CASE("what is no data set is told what one looks like") {
   const TestFolder folder;
   const auto said = [&](const char* name) {
     auto place = recognise(folder / name);
-    return place ? std::string(toString(place->kind)) : llvm::toString(place.takeError());
+    return place ? std::string(toString(place->kind)) : toString(place.takeError());
   };
   CHECK(said("gone").find("no such file or folder") != std::string::npos);
   CHECK(said("").find("expected train/CLASS/*.jpg") != std::string::npos);

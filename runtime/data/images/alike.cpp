@@ -8,10 +8,10 @@
 namespace expc::data {
 
 uint64_t digestOf(const Pixels& pixels) {
-  const auto bytes = static_cast<size_t>(pixels.rows * pixels.cols * pixels.channels);
+  const auto bytes = size_t(pixels.rows * pixels.cols * pixels.channels);
   const uint64_t hash = std::hash<std::string_view>()({reinterpret_cast<const char*>(pixels.data), bytes});
   // The bytes alone do not tell 2 x 6 from 3 x 4 pixels.
-  return hash ^ (static_cast<uint64_t>(pixels.rows) << 32 | static_cast<uint64_t>(pixels.cols));
+  return hash ^ (uint64_t(pixels.rows) << 32 | uint64_t(pixels.cols));
 }
 
 int64_t countAmong(const std::vector<uint64_t>& some, const std::vector<uint64_t>& all) {
@@ -27,7 +27,7 @@ int64_t countAlike(const ImageSets& sets) {
       if (auto pixels = images.read(index, scratch))
         to.push_back(digestOf(*pixels));
       else
-        llvm::consumeError(pixels.takeError());
+        consumeError(pixels.takeError());
   };
   add(*sets.test, test);
   add(*sets.train, train);

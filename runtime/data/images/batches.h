@@ -6,14 +6,13 @@
 //
 // No torch here: a training loop wraps a batch's memory itself.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/images.h"
 #include "runtime/data/images/preparation.h"
 
@@ -71,7 +70,7 @@ class Batches {
   virtual ~Batches() = default;
   /// The next batch in order, or nothing after the last epoch. An error in the preparation of a batch is returned when
   /// that batch is due, and again by every later call.
-  virtual llvm::Expected<std::optional<HostBatch>> next() = 0;
+  virtual Expected<std::optional<HostBatch>> next() = 0;
   /// Seconds spent in next() so far: the time that the caller waited for data.
   virtual double waitSeconds() const = 0;
   /// The number of images so far that could not be decoded.
@@ -94,7 +93,7 @@ class Batches {
 /// for processes is memory shared with them.
 ///
 /// The death of a worker process is an error that names its signal or exit code.
-llvm::Expected<std::unique_ptr<Batches>> makeDataLoader(const Images& images, LoaderOptions options);
+Expected<std::unique_ptr<Batches>> makeDataLoader(const Images& images, LoaderOptions options);
 
 /// Batches by threads that share one batch after the other, item by item. Each image goes from where it was decoded
 /// straight to its final place in `memory` (page-locked where there is a device); nothing is copied in between. All
@@ -104,6 +103,6 @@ llvm::Expected<std::unique_ptr<Batches>> makeDataLoader(const Images& images, Lo
 ///
 /// The loader's own memory is in large pages that its threads write first. They have the cores and the memory policy of
 /// the thread that makes the loader, so the memory lies on the rank's socket.
-llvm::Expected<std::unique_ptr<Batches>> makeNativeLoader(const Images& images, LoaderOptions options);
+Expected<std::unique_ptr<Batches>> makeNativeLoader(const Images& images, LoaderOptions options);
 
 }  // namespace expc::data

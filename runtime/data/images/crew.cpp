@@ -33,6 +33,7 @@
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::data {
 
@@ -41,12 +42,12 @@ Done prepare(Job job, const ItemWriter& writer, const Slots& slots, std::vector<
   Done done{std::move(job), 0, ""};
   const auto& [ticket, slot, batch] = done.job;
   for (int64_t i = 0; i < batch.count && done.error.empty(); ++i) {
-    char* image = slots.images(slot) + static_cast<size_t>(i) * writer.imageBytes();
+    char* image = slots.images(slot) + size_t(i) * writer.imageBytes();
     if (abandoned.load(std::memory_order_relaxed))
       done.error = "the loader was stopped";
     else if (auto error =
                  writer.write(*batch.order, batch.begin + i, image, slots.labels(slot) + i, scratch, done.skipped))
-      done.error = llvm::toString(std::move(error));
+      done.error = toString(std::move(error));
   }
   return done;
 }
@@ -64,7 +65,7 @@ class ThreadCrew : public Crew {
     for (auto& jobs : jobs_) jobs.close();
   }
 
-  llvm::Error start() {
+  Error start() {
     try {
       for (auto& jobs : jobs_)
         threads_.emplace_back([&] {
@@ -72,17 +73,16 @@ class ThreadCrew : public Crew {
           while (auto job = jobs.take()) done_.put(prepare(std::move(*job), writer_, slots_, scratch, abandoned_));
         });
     } catch (const std::system_error& error) {
-      return base::failure("loader: worker {} of {} does not start: {}", threads_.size() + 1, jobs_.size(),
-                           error.what());
+      return failure("loader: worker {} of {} does not start: {}", threads_.size() + 1, jobs_.size(), error.what());
     }
-    return llvm::Error::success();
+    return Error::success();
   }
 
-  llvm::Error send(unsigned worker, Job job) override {
+  Error send(unsigned worker, Job job) override {
     jobs_[worker].put(std::move(job));
-    return llvm::Error::success();
+    return Error::success();
   }
-  llvm::Expected<std::optional<Done>> receive() override { return done_.take(); }
+  Expected<std::optional<Done>> receive() override { return done_.take(); }
   void interrupt() override { done_.close(); }
 
  private:
@@ -132,7 +132,7 @@ struct SocketPair {
 
 /// Sends a packet; false if the other end is closed. MSG_NOSIGNAL: a write to a dead process must not kill this one.
 bool sendPacket(int socket, const void* packet, size_t bytes) {
-  return llvm::sys::RetryAfterSignal(-1, ::send, socket, packet, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes);
+  return llvm::sys::RetryAfterSignal(-1, ::send, socket, packet, bytes, MSG_NOSIGNAL) == ssize_t(bytes);
 }
 
 /// Waits for the next job; false if the worker should leave.
@@ -145,7 +145,7 @@ bool receiveJob(int jobs, pid_t parent, IndexMessage& message) {
     if (getppid() != parent) return false;
     if (ready <= 0) continue;
     const ssize_t got = recv(jobs, &message, sizeof message, 0);
-    if (got == static_cast<ssize_t>(sizeof message)) return true;
+    if (got == ssize_t(sizeof message)) return true;
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     return false;
   }
@@ -167,9 +167,9 @@ class ProcessCrew : public Crew {
       : images_(images), options_(options), slots_(slots), order_(std::move(order)) {}
   ~ProcessCrew() override;
 
-  llvm::Error start();
-  llvm::Error send(unsigned worker, Job job) override;
-  llvm::Expected<std::optional<Done>> receive() override;
+  Error start();
+  Error send(unsigned worker, Job job) override;
+  Expected<std::optional<Done>> receive() override;
   void interrupt() override;
 
  private:
@@ -178,10 +178,10 @@ class ProcessCrew : public Crew {
     base::Descriptor jobs;
   };
 
-  llvm::Error fork(unsigned number);
+  Error fork(unsigned number);
   void work(int jobs, pid_t parent) const;
   std::optional<Done> takeResult();
-  llvm::Error lookAtWorkers();
+  Error lookAtWorkers();
 
   const Images& images_;
   const LoaderOptions& options_;
@@ -197,30 +197,29 @@ class ProcessCrew : public Crew {
   std::map<uint64_t, Job> under_way_;  // by ticket; results carry only the ticket
 };
 
-llvm::Error systemError(const char* what) { return base::failure("loader: {}: {}", what, std::strerror(errno)); }
+Error systemError(const char* what) { return failure("loader: {}: {}", what, std::strerror(errno)); }
 
-llvm::Error ProcessCrew::start() {
+Error ProcessCrew::start() {
   shared_ = sharedMemory()(sizeof(std::atomic<bool>));
   if (!shared_) return systemError("no shared memory for worker processes");
   abandoned_ = new (shared_.get()) std::atomic<bool>(false);
   if (!results_.open()) return systemError("no result queue");
   interrupt_ = base::Descriptor(eventfd(0, EFD_CLOEXEC));
   if (interrupt_ < 0) return systemError("no event for worker processes");
-  for (unsigned i = 0; i < options_.workers; ++i)
-    if (auto error = fork(i)) return error;
+  for (unsigned i = 0; i < options_.workers; ++i) TRY(fork(i));
   // The workers' end is closed here, so that it closes with the last worker.
   results_.far.close();
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error ProcessCrew::fork(unsigned number) {
+Error ProcessCrew::fork(unsigned number) {
   SocketPair jobs;
   if (!jobs.open()) return systemError("no index queue");
   const pid_t parent = getpid();
   const pid_t pid = ::fork();
   if (pid < 0)
-    return base::failure("loader: worker process {} of {} does not start: {}", number + 1, options_.workers,
-                         std::strerror(errno));
+    return failure("loader: worker process {} of {} does not start: {}", number + 1, options_.workers,
+                   std::strerror(errno));
   // The child closes the ends that belong to the parent and to its siblings, else they would stay open after these are
   // gone.
   if (pid == 0) {
@@ -232,7 +231,7 @@ llvm::Error ProcessCrew::fork(unsigned number) {
     _exit(0);
   }
   workers_.push_back({pid, std::move(jobs.near)});
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// The life of a worker. Everything it needs it has from its parent by the fork.
@@ -267,7 +266,7 @@ ProcessCrew::~ProcessCrew() {
   }
 }
 
-llvm::Error ProcessCrew::send(unsigned worker, Job job) {
+Error ProcessCrew::send(unsigned worker, Job job) {
   const IndexMessage message{job.ticket, job.slot, job.batch.begin, job.batch.count};
   {
     // The job is noted before it is sent: its result may arrive on the other thread before this call returns.
@@ -277,7 +276,7 @@ llvm::Error ProcessCrew::send(unsigned worker, Job job) {
   // A dead worker is no error here: receive() reports it, with the reason.
   if (!sendPacket(workers_[worker].jobs, &message, sizeof message) && errno != EPIPE && errno != ECONNRESET)
     return systemError("an index queue failed");
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// The next result if one has arrived.
@@ -285,10 +284,10 @@ std::optional<Done> ProcessCrew::takeResult() {
   ResultMessage message{};
   // Packets arrive whole. Less than the head means that nothing was there, or that all workers have closed the queue.
   const ssize_t got = recv(results_.near, &message, sizeof message, MSG_DONTWAIT);
-  if (got < static_cast<ssize_t>(kResultHead)) return std::nullopt;
+  if (got < ssize_t(kResultHead)) return std::nullopt;
   Done done;
   done.skipped = message.skipped;
-  done.error.assign(message.error, static_cast<size_t>(got) - kResultHead);
+  done.error.assign(message.error, size_t(got) - kResultHead);
   const std::lock_guard lock(mutex_);
   auto found = under_way_.find(message.ticket);
   assert(found != under_way_.end());
@@ -298,7 +297,7 @@ std::optional<Done> ProcessCrew::takeResult() {
 }
 
 /// An error if a worker has died.
-llvm::Error ProcessCrew::lookAtWorkers() {
+Error ProcessCrew::lookAtWorkers() {
   for (unsigned i = 0; i < workers_.size(); ++i) {
     int status = 0;
     const pid_t pid = workers_[i].pid;
@@ -313,12 +312,12 @@ llvm::Error ProcessCrew::lookAtWorkers() {
       if (signal == SIGKILL) how += "; the system does that when memory runs out: lower workers, prefetch or batch";
       if (signal == SIGBUS) how += "; shared memory, or a mapped file, ran out: lower workers, prefetch or batch";
     }
-    return base::failure("loader: worker process {} of {} (pid {}) {}", i + 1, options_.workers, pid, how);
+    return failure("loader: worker process {} of {} (pid {}) {}", i + 1, options_.workers, pid, how);
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<std::optional<Done>> ProcessCrew::receive() {
+Expected<std::optional<Done>> ProcessCrew::receive() {
   std::vector<pollfd> waiting{{interrupt_, POLLIN, 0}, {results_.near, POLLIN, 0}};
   for (const Worker& worker : workers_) waiting.push_back({worker.jobs, 0, 0});  // for hang-ups only
   while (true) {
@@ -326,7 +325,7 @@ llvm::Expected<std::optional<Done>> ProcessCrew::receive() {
     if (ready > 0 && waiting[0].revents != 0) return std::optional<Done>();
     if (auto done = takeResult()) return done;
     // Results that a worker sent before it died count, so its death is looked for only when there are none left.
-    if (auto error = lookAtWorkers()) return error;
+    TRY(lookAtWorkers());
   }
 }
 
@@ -337,16 +336,16 @@ void ProcessCrew::interrupt() {
 
 }  // namespace
 
-llvm::Expected<std::unique_ptr<Crew>> startThreads(const Images& images, const LoaderOptions& options, Slots& slots) {
+Expected<std::unique_ptr<Crew>> startThreads(const Images& images, const LoaderOptions& options, Slots& slots) {
   auto crew = std::make_unique<ThreadCrew>(images, options, slots);
-  if (auto error = crew->start()) return error;
+  TRY(crew->start());
   return crew;
 }
 
-llvm::Expected<std::unique_ptr<Crew>> startProcesses(const Images& images, const LoaderOptions& options, Slots& slots,
-                                                     Order order) {
+Expected<std::unique_ptr<Crew>> startProcesses(const Images& images, const LoaderOptions& options, Slots& slots,
+                                               Order order) {
   auto crew = std::make_unique<ProcessCrew>(images, options, slots, std::move(order));
-  if (auto error = crew->start()) return error;
+  TRY(crew->start());
   return crew;
 }
 

@@ -5,8 +5,6 @@
 // dataloader.cpp puts them into order. Images travel through Slots, memory that loader and workers share; only small
 // messages go through the queues.
 
-#include <llvm/Support/Error.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -18,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/loader.h"
 #include "runtime/data/images/slots.h"
 
@@ -85,15 +84,15 @@ class Crew {
   /// Stops the workers. Waits only for the image that each is preparing.
   virtual ~Crew() = default;
   /// Gives a job to a worker. All jobs of a crew belong to one epoch.
-  virtual llvm::Error send(unsigned worker, Job job) = 0;
+  virtual Error send(unsigned worker, Job job) = 0;
   /// Waits for the next result of any worker; nothing after interrupt(). An error if a worker died.
-  virtual llvm::Expected<std::optional<Done>> receive() = 0;
+  virtual Expected<std::optional<Done>> receive() = 0;
   /// Makes a receive() that waits, and every later one, return nothing. May be called from any thread.
   virtual void interrupt() = 0;
 };
 
 /// Starts threads as workers. `images`, `options` and `slots` must outlive the crew.
-llvm::Expected<std::unique_ptr<Crew>> startThreads(const Images& images, const LoaderOptions& options, Slots& slots);
+Expected<std::unique_ptr<Crew>> startThreads(const Images& images, const LoaderOptions& options, Slots& slots);
 
 /// Forks processes as workers from the calling thread, for the epoch with this order; `slots` must be of
 /// sharedMemory().
@@ -102,7 +101,7 @@ llvm::Expected<std::unique_ptr<Crew>> startThreads(const Images& images, const L
 /// that moment. It computes in its own memory and in the shared slots, reads images through files or maps of its own,
 /// talks over sockets, and leaves by _exit. malloc, which it needs, is repaired by the C library's fork. It never
 /// touches torch, a device or a log.
-llvm::Expected<std::unique_ptr<Crew>> startProcesses(const Images& images, const LoaderOptions& options, Slots& slots,
-                                                     Order order);
+Expected<std::unique_ptr<Crew>> startProcesses(const Images& images, const LoaderOptions& options, Slots& slots,
+                                               Order order);
 
 }  // namespace expc::data

@@ -19,6 +19,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/crew.h"
 #include "runtime/data/images/loader.h"
 
@@ -32,7 +33,7 @@ void copyAcross(Done& done, Slots& from, Slots& to) {
   if (done.error.empty()) {
     const auto target = to.take();
     assert(target);
-    const auto count = static_cast<size_t>(done.job.batch.count);
+    const auto count = size_t(done.job.batch.count);
     // Only the images of the batch, then the labels, which lie at the same offset in both slots.
     std::memcpy(to.images(*target), from.images(source), count * from.imageBytes());
     std::memcpy(to.labels(*target), from.labels(source), count * sizeof(int64_t));
@@ -48,9 +49,9 @@ class Pinner {
   // The crew is interrupted first, since the thread may wait for it; the thread is joined with the last member.
   ~Pinner() { crew_.interrupt(); }
   /// The next copied result; waits for it. An error of the crew comes once, as the last.
-  llvm::Expected<std::optional<Done>> receive() {
+  Expected<std::optional<Done>> receive() {
     auto done = *copied_.take();
-    if (!done && !failure_.empty()) return base::failure("{}", failure_);
+    if (!done && !failure_.empty()) return failure("{}", failure_);
     return done;
   }
 
@@ -58,7 +59,7 @@ class Pinner {
   void work(Slots& from, Slots& to) {
     while (true) {
       auto done = crew_.receive();
-      if (!done) failure_ = llvm::toString(done.takeError());
+      if (!done) failure_ = toString(done.takeError());
       if (!failure_.empty() || !*done) return copied_.put(std::nullopt);
       copyAcross(**done, from, to);
       copied_.put(std::move(*done));
@@ -77,22 +78,22 @@ class DataLoader : public Loader {
       : Loader(options.held), images_(images), options_(std::move(options)), plan_(options_) {}
 
   /// Allocates memory and starts the first epoch.
-  llvm::Error open();
+  Error open();
 
  private:
-  llvm::Expected<std::optional<HostBatch>> take() override;
+  Expected<std::optional<HostBatch>> take() override;
   void stop() override;
   /// Starts the workers of the next epoch that has a batch, and gives them their first jobs.
-  llvm::Error beginEpoch();
+  Error beginEpoch();
   void endEpoch();
   /// Gives the epoch's next batch, if there is one, to the worker whose turn it is.
-  llvm::Error sendOne();
+  Error sendOne();
   /// The batch whose turn it is, in a slot of out_; nothing after the last.
-  llvm::Expected<std::optional<Done>> turn();
+  Expected<std::optional<Done>> turn();
   /// The next batch, prepared on this thread.
-  llvm::Expected<std::optional<Done>> prepareHere();
+  Expected<std::optional<Done>> prepareHere();
   /// The next batch, from the workers; puts results that come early aside.
-  llvm::Expected<std::optional<Done>> fromWorkers();
+  Expected<std::optional<Done>> fromWorkers();
 
   const Images& images_;
   const LoaderOptions options_;
@@ -108,7 +109,7 @@ class DataLoader : public Loader {
   uint64_t epoch_began_ = 0;  // ticket of the epoch's first batch; worker numbers start there
 };
 
-llvm::Error DataLoader::open() {
+Error DataLoader::open() {
   const size_t ahead = size_t{options_.workers} * options_.prefetch;
   const int64_t batch = options_.batch;
   const size_t image = options_.preparation.imageBytes();
@@ -116,34 +117,29 @@ llvm::Error DataLoader::open() {
   // With copying, a batch leaves the workers' memory before the caller holds it, so that memory needs no slots for held
   // batches.
   const size_t slots = options_.memory ? std::max<size_t>(ahead, 1) : ahead + options_.held;
-  if (auto error = Slots::create(slots, batch, image, processes ? sharedMemory() : ownMemory()).moveInto(work_))
-    return error;
+  work_ = TRY(Slots::create(slots, batch, image, processes ? sharedMemory() : ownMemory()));
   out_ = work_;
   if (options_.memory) {
-    if (auto error = Slots::create(ahead + options_.held, batch, image, options_.memory).moveInto(out_)) return error;
+    out_ = TRY(Slots::create(ahead + options_.held, batch, image, options_.memory));
   }
   if (options_.workers == 0) writer_ = std::make_unique<ItemWriter>(images_, options_);
   return beginEpoch();
 }
 
 /// Workers for the next epoch that has a batch, and their first jobs.
-llvm::Error DataLoader::beginEpoch() {
-  auto order = plan_.beginEpoch();
-  if (!order) return order.takeError();
-  if (!*order || options_.workers == 0) return llvm::Error::success();
-  if (auto error = (options_.processes ? startProcesses(images_, options_, *work_, *order)
-                                       : startThreads(images_, options_, *work_))
-                       .moveInto(crew_))
-    return error;
+Error DataLoader::beginEpoch() {
+  auto order = TRY(plan_.beginEpoch());
+  if (!order || options_.workers == 0) return Error::success();
+  crew_ = TRY((options_.processes ? startProcesses(images_, options_, *work_, order)
+                                  : startThreads(images_, options_, *work_)));
   try {
     if (out_ != work_) pinner_ = std::make_unique<Pinner>(*crew_, *work_, *out_);
   } catch (const std::system_error& error) {
-    return base::failure("loader: the pinning thread does not start: {}", error.what());
+    return failure("loader: the pinning thread does not start: {}", error.what());
   }
   epoch_began_ = sent_;
-  for (size_t i = 0; i < size_t{options_.workers} * options_.prefetch; ++i)
-    if (auto error = sendOne()) return error;
-  return llvm::Error::success();
+  for (size_t i = 0; i < size_t{options_.workers} * options_.prefetch; ++i) TRY(sendOne());
+  return Error::success();
 }
 
 /// Ends the workers. The pinning thread uses the crew, so it ends first.
@@ -153,40 +149,39 @@ void DataLoader::endEpoch() {
 }
 
 /// Gives the epoch's next batch, if there is one, to the worker whose turn it is.
-llvm::Error DataLoader::sendOne() {
-  if (!plan_.hasNext()) return llvm::Error::success();
+Error DataLoader::sendOne() {
+  if (!plan_.hasNext()) return Error::success();
   const auto slot = work_->take();
   assert(slot);  // no more are under way and held than there are slots
   const uint64_t ticket = sent_++;
-  return crew_->send(static_cast<unsigned>((ticket - epoch_began_) % options_.workers), {ticket, *slot, plan_.next()});
+  return crew_->send(unsigned((ticket - epoch_began_) % options_.workers), {ticket, *slot, plan_.next()});
 }
 
 /// The batch whose turn it is, in a slot of out_; nothing after the last.
-llvm::Expected<std::optional<Done>> DataLoader::turn() {
+Expected<std::optional<Done>> DataLoader::turn() {
   const bool epoch_over = !plan_.hasNext() && delivered_ == sent_;
   if (epoch_over) {
     endEpoch();
-    if (auto error = beginEpoch()) return error;
+    TRY(beginEpoch());
     if (!plan_.hasNext() && delivered_ == sent_) return std::optional<Done>();
   }
   return options_.workers == 0 ? prepareHere() : fromWorkers();
 }
 
-llvm::Expected<std::optional<Done>> DataLoader::prepareHere() {
+Expected<std::optional<Done>> DataLoader::prepareHere() {
   const std::atomic<bool> never{false};
   std::optional<Done> done = prepare({sent_++, *work_->take(), plan_.next()}, *writer_, *work_, scratch_, never);
   if (out_ != work_) copyAcross(*done, *work_, *out_);
   return done;
 }
 
-llvm::Expected<std::optional<Done>> DataLoader::fromWorkers() {
+Expected<std::optional<Done>> DataLoader::fromWorkers() {
   // Workers finish in any order; whatever comes before its turn waits here.
   while (early_.empty() || early_.begin()->first != delivered_) {
-    auto done = pinner_ ? pinner_->receive() : crew_->receive();
-    if (!done) return done.takeError();
-    assert(*done);  // only stop() interrupts
-    const uint64_t ticket = (*done)->job.ticket;
-    early_.emplace(ticket, std::move(**done));
+    auto done = TRY(pinner_ ? pinner_->receive() : crew_->receive());
+    assert(done);  // only stop() interrupts
+    const uint64_t ticket = done->job.ticket;
+    early_.emplace(ticket, std::move(*done));
   }
   std::optional<Done> done = std::move(early_.begin()->second);
   early_.erase(early_.begin());
@@ -198,25 +193,23 @@ void DataLoader::stop() {
   endEpoch();
 }
 
-llvm::Expected<std::optional<HostBatch>> DataLoader::take() {
-  auto done = turn();
-  if (!done) return done.takeError();
-  if (!*done) return std::nullopt;
-  if (!(*done)->error.empty()) return base::failure("{}", (*done)->error);
+Expected<std::optional<HostBatch>> DataLoader::take() {
+  auto done = TRY(turn());
+  if (!done) return std::nullopt;
+  if (!done->error.empty()) return failure("{}", done->error);
   ++delivered_;
-  std::optional<HostBatch> batch = handOver((*done)->job.slot, (*done)->job.batch, (*done)->skipped);
+  std::optional<HostBatch> batch = handOver(done->job.slot, done->job.batch, done->skipped);
   // One batch was handed over, so one more is given out, as in PyTorch's _process_data.
-  if (crew_)
-    if (auto error = sendOne()) return error;
+  if (crew_) TRY(sendOne());
   return batch;
 }
 
 }  // namespace
 
-llvm::Expected<std::unique_ptr<Batches>> makeDataLoader(const Images& images, LoaderOptions options) {
-  if (auto error = checkOptions(options)) return error;
+Expected<std::unique_ptr<Batches>> makeDataLoader(const Images& images, LoaderOptions options) {
+  TRY(checkOptions(options));
   auto loader = std::make_unique<DataLoader>(images, std::move(options));
-  if (auto error = loader->open()) return error;
+  TRY(loader->open());
   return loader;
 }
 

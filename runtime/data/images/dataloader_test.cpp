@@ -186,7 +186,7 @@ TEST_CASE(
       std::vector<int64_t> got;
       while (true) {
         auto batch = loader->next();
-        REQUIRE(static_cast<bool>(batch));
+        REQUIRE(bool(batch));
         if (!*batch) break;
         got.insert(got.end(), (*batch)->labels, (*batch)->labels + (*batch)->count);
       }
@@ -256,7 +256,7 @@ TEST_CASE("options without sense are refused by the data loader") {
   NumberImages images(3);
   const auto refused = [&](LoaderOptions options) {
     auto loader = makeDataLoader(images, std::move(options));
-    return loader ? std::string() : llvm::toString(loader.takeError());
+    return loader ? std::string() : toString(loader.takeError());
   };
   for (unsigned workers : {0u, 1u}) {
     const auto some = [&] { return optionsOf(3, 4, workers, /*processes=*/false); };
@@ -295,18 +295,18 @@ TEST_CASE("options without sense are refused by the data loader") {
 
 TEST_CASE("random options deliver what the sampler gives") {
   std::mt19937 random(11);
-  const auto upTo = [&](int64_t most) { return static_cast<int64_t>(random() % static_cast<uint32_t>(most + 1)); };
+  const auto upTo = [&](int64_t most) { return int64_t(random() % uint32_t(most + 1)); };
   for (int round = 0; round < 60; ++round) {
     DistributedSampler sampler;
     sampler.count = 1 + upTo(70);
     sampler.world = 1 + upTo(3);
     sampler.rank = upTo(sampler.world - 1);
-    sampler.seed = static_cast<uint64_t>(upTo(1000));
+    sampler.seed = uint64_t(upTo(1000));
     sampler.drop_last = upTo(1) == 1;
     sampler.shuffle = upTo(3) > 0;
-    auto options = optionsOf(sampler.count, 1 + upTo(9), static_cast<unsigned>(upTo(4)), upTo(1) == 1);
-    options.prefetch = static_cast<unsigned>(1 + upTo(3));
-    options.held = static_cast<unsigned>(1 + upTo(2));
+    auto options = optionsOf(sampler.count, 1 + upTo(9), unsigned(upTo(4)), upTo(1) == 1);
+    options.prefetch = unsigned(1 + upTo(3));
+    options.held = unsigned(1 + upTo(2));
     options.order = [&](int64_t epoch) { return sampler.indices(epoch); };
     options.drop_last = upTo(1) == 1;
     const bool pinned = upTo(1) == 1;

@@ -16,16 +16,17 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::data {
 namespace {
 
-llvm::Error corrupt(std::string message) { return llvm::make_error<CorruptImage>(std::move(message)); }
+Error corrupt(std::string message) { return llvm::make_error<CorruptImage>(std::move(message)); }
 
 /// Refuses sizes that are zero or beyond the limits.
-llvm::Error checkSides(int64_t rows, int64_t cols) {
+Error checkSides(int64_t rows, int64_t cols) {
   if (rows >= 1 && cols >= 1 && rows <= kLargestSide && cols <= kLargestSide && rows * cols <= kMostPixels)
-    return llvm::Error::success();
+    return Error::success();
   return corrupt(fmt::format("{}its header says {} x {} pixels, expected 1 to {} each way and at most {} in all",
                              rows >= 1 && cols >= 1 ? "too large: " : "", cols, rows, kLargestSide, kMostPixels));
 }
@@ -49,18 +50,18 @@ Decoder& decoder() {
   return handle;
 }
 
-llvm::Error noMemory() { return base::failure("no memory for a JPEG decoder"); }
+Error noMemory() { return failure("no memory for a JPEG decoder"); }
 
 /// An error with TurboJPEG's message. The decoder is given up: after a header that ends too early, it would go on in
 /// the middle of that header with the next image.
-llvm::Error damagedJpeg(Decoder& handle) {
-  llvm::Error error = corrupt(fmt::format("damaged JPEG: {}", tjGetErrorStr2(handle.get())));
+Error damagedJpeg(Decoder& handle) {
+  Error error = corrupt(fmt::format("damaged JPEG: {}", tjGetErrorStr2(handle.get())));
   handle.reset();
   return error;
 }
 
 /// The shape in a JPEG's header; refuses CMYK.
-llvm::Expected<Shape> jpegShape(llvm::ArrayRef<uint8_t> bytes) {
+Expected<Shape> jpegShape(ArrayRef<uint8_t> bytes) {
   Decoder& handle = decoder();
   if (!handle) return noMemory();
   int width = 0, height = 0, subsampling = 0, colours = 0;
@@ -71,16 +72,15 @@ llvm::Expected<Shape> jpegShape(llvm::ArrayRef<uint8_t> bytes) {
     return damagedJpeg(handle);
   if (colours == TJCS_CMYK || colours == TJCS_YCCK)
     return corrupt("a CMYK JPEG; convert it to RGB, for example with `magick FILE -colorspace sRGB FILE`");
-  if (auto error = checkSides(height, width)) return error;
+  TRY(checkSides(height, width));
   return Shape{height, width, 3};
 }
 
-llvm::Expected<Pixels> decodeJpeg(llvm::ArrayRef<uint8_t> bytes, const Destination& to) {
-  auto shape = jpegShape(bytes);
-  if (!shape) return shape.takeError();
+Expected<Pixels> decodeJpeg(ArrayRef<uint8_t> bytes, const Destination& to) {
+  auto shape = TRY(jpegShape(bytes));
   Decoder& handle = decoder();
   if (!handle) return noMemory();
-  const int width = static_cast<int>(shape->cols), height = static_cast<int>(shape->rows);
+  const int width = int(shape.cols), height = int(shape.rows);
   uint8_t* out = to.place(height, width);
   // libjpeg's defaults, and so PIL's: the accurate transform and smooth upsampling. LIMITSCANS stops progressive files
   // with endless scans, a known way to occupy a decoder.
@@ -169,7 +169,7 @@ bool readPngRows(Reading& reading, uint8_t* out) {
 }
 
 /// Reads a PNG whose structures were made.
-llvm::Expected<Pixels> readPng(Reading& reading, const Destination& to) {
+Expected<Pixels> readPng(Reading& reading, const Destination& to) {
   if (!beginPng(reading)) return corrupt(fmt::format("not a readable PNG: {}", reading.message));
   const size_t expected = size_t{reading.wide_grey ? 2u : 3u} * reading.width;
   // libpng's transformations must have given the row that the memory is sized for.
@@ -181,22 +181,22 @@ llvm::Expected<Pixels> readPng(Reading& reading, const Destination& to) {
   // initialised.
   if (reading.passes > 1) std::fill_n(out, size_t{3} * reading.width * reading.height, uint8_t{0});
   if (!readPngRows(reading, out)) return corrupt(fmt::format("damaged PNG: {}", reading.message));
-  return Pixels{out, static_cast<int64_t>(reading.height), static_cast<int64_t>(reading.width), 3};
+  return Pixels{out, int64_t(reading.height), int64_t(reading.width), 3};
 }
 
 /// The shape in a PNG's header, which must be its first chunk.
-llvm::Expected<Shape> pngShape(llvm::ArrayRef<uint8_t> bytes) {
+Expected<Shape> pngShape(ArrayRef<uint8_t> bytes) {
   constexpr size_t kHeader = 24;  // signature, length, "IHDR", width, height
   if (bytes.size() < kHeader || std::memcmp(bytes.data() + 12, "IHDR", 4) != 0)
     return corrupt("not a readable PNG: it does not start with its size");
   const int64_t cols = png_get_uint_32(bytes.data() + 16), rows = png_get_uint_32(bytes.data() + 20);
-  if (auto error = checkSides(rows, cols)) return error;
+  TRY(checkSides(rows, cols));
   return Shape{rows, cols, 3};
 }
 
-llvm::Expected<Pixels> decodePng(llvm::ArrayRef<uint8_t> bytes, const Destination& to) {
+Expected<Pixels> decodePng(ArrayRef<uint8_t> bytes, const Destination& to) {
   // Checked before libpng is asked, which would only say that the image is invalid.
-  if (auto error = pngShape(bytes).takeError()) return error;
+  TRY(pngShape(bytes).takeError());
   Reading reading;
   reading.next = bytes.data();
   reading.left = bytes.size();
@@ -204,7 +204,7 @@ llvm::Expected<Pixels> decodePng(llvm::ArrayRef<uint8_t> bytes, const Destinatio
   if (reading.png) reading.info = png_create_info_struct(reading.png);
   if (!reading.info) {
     png_destroy_read_struct(&reading.png, nullptr, nullptr);
-    return base::failure("no memory for a PNG decoder");
+    return failure("no memory for a PNG decoder");
   }
   auto pixels = readPng(reading, to);
   png_destroy_read_struct(&reading.png, &reading.info, nullptr);
@@ -214,7 +214,7 @@ llvm::Expected<Pixels> decodePng(llvm::ArrayRef<uint8_t> bytes, const Destinatio
 enum class Format { Jpeg, Png };
 
 /// The format of a file by its first bytes.
-llvm::Expected<Format> formatOf(llvm::ArrayRef<uint8_t> bytes) {
+Expected<Format> formatOf(ArrayRef<uint8_t> bytes) {
   static constexpr uint8_t kPng[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
   if (bytes.size() >= 3 && bytes[0] == 0xff && bytes[1] == 0xd8 && bytes[2] == 0xff) return Format::Jpeg;
   if (bytes.size() >= std::size(kPng) && std::equal(std::begin(kPng), std::end(kPng), bytes.begin()))
@@ -230,23 +230,20 @@ llvm::Expected<Format> formatOf(llvm::ArrayRef<uint8_t> bytes) {
 
 uint8_t* Destination::place(int64_t rows, int64_t cols) const {
   if (out && wanted.rows == rows && wanted.cols == cols && wanted.channels == 3) return out;
-  const auto bytes = static_cast<size_t>(rows * cols * 3);
+  const auto bytes = size_t(rows * cols * 3);
   if (scratch->size() < bytes) scratch->resize(bytes);
   return scratch->data();
 }
 
-llvm::Expected<Pixels> decode(llvm::ArrayRef<uint8_t> bytes, const Destination& to) {
-  auto format = formatOf(bytes);
-  if (!format) return format.takeError();
-  return *format == Format::Jpeg ? decodeJpeg(bytes, to) : decodePng(bytes, to);
+Expected<Pixels> decode(ArrayRef<uint8_t> bytes, const Destination& to) {
+  auto format = TRY(formatOf(bytes));
+  return format == Format::Jpeg ? decodeJpeg(bytes, to) : decodePng(bytes, to);
 }
 
-llvm::Expected<Header> readHeader(llvm::ArrayRef<uint8_t> bytes) {
-  auto format = formatOf(bytes);
-  if (!format) return format.takeError();
-  auto shape = *format == Format::Jpeg ? jpegShape(bytes) : pngShape(bytes);
-  if (!shape) return shape.takeError();
-  return Header{*shape, *format == Format::Png};
+Expected<Header> readHeader(ArrayRef<uint8_t> bytes) {
+  auto format = TRY(formatOf(bytes));
+  auto shape = TRY(format == Format::Jpeg ? jpegShape(bytes) : pngShape(bytes));
+  return Header{shape, format == Format::Png};
 }
 
 }  // namespace expc::data

@@ -4,12 +4,10 @@
 // results can be compared with Python programs image by image. Input may come from anywhere: sizes are checked before
 // anything is allocated, and nothing in a file can crash the process.
 
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/images.h"
 
 namespace expc::data {
@@ -34,7 +32,7 @@ struct Destination {
 /// channels and a palette its colours; 16 bits become the upper 8, except 16-bit grey, where values above 255 become
 /// white as in PIL; alpha is dropped; orientation in EXIF is ignored; CMYK is refused. Errors are CorruptImage without
 /// the file's name, which the caller adds.
-llvm::Expected<Pixels> decode(llvm::ArrayRef<uint8_t> bytes, const Destination& to);
+Expected<Pixels> decode(ArrayRef<uint8_t> bytes, const Destination& to);
 
 /// The shape and format that a file's header states.
 struct Header {
@@ -42,6 +40,6 @@ struct Header {
   bool png = false;  // PNG if true, else JPEG
 };
 /// Reads a header without decoding the image. Errors as for decode().
-llvm::Expected<Header> readHeader(llvm::ArrayRef<uint8_t> bytes);
+Expected<Header> readHeader(ArrayRef<uint8_t> bytes);
 
 }  // namespace expc::data

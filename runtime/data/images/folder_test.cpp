@@ -44,7 +44,7 @@ class Tree {
 
 std::string messageOf(const std::string& path) {
   auto sets = openFolder(path);
-  return sets ? "none" : llvm::toString(sets.takeError());
+  return sets ? "none" : toString(sets.takeError());
 }
 
 bool has(const std::string& text, const std::string& part) {
@@ -66,11 +66,11 @@ TEST_CASE("classes and files are in the order of torchvision's ImageFolder") {
   tree.image("test/Cat/x.jpg", "444.jpg");
   tree.image("test/dog/x.jpg", "444.jpg");
   auto sets = openFolder(tree.path());
-  REQUIRE_MESSAGE(sets, llvm::toString(sets.takeError()));
+  REQUIRE_MESSAGE(sets, toString(sets.takeError()));
   const Images& train = *sets->train;
   const std::vector<std::string> wanted = {"Cat/x.jpg",      "dog/a.PNG",       "dog/b.jpg",
                                            "dog/sub/0.jpeg", "dog/sub-2/0.jpg", "dog/sub/deep/0.jpg"};
-  REQUIRE(train.count() == static_cast<int64_t>(wanted.size()));
+  REQUIRE(train.count() == int64_t(wanted.size()));
   CHECK(train.classes() == 2);
   for (size_t i = 0; i < wanted.size(); ++i) {
     CHECK(train.file(i) == tree.path("train/" + wanted[i]));
@@ -129,9 +129,9 @@ TEST_CASE("a damaged image is an error of its own that names the file; a missing
     CAPTURE((*images)->file(i));
     auto pixels = (*images)->read(i, scratch);
     REQUIRE(!pixels);
-    llvm::Error error = pixels.takeError();
+    Error error = pixels.takeError();
     CHECK(error.isA<CorruptImage>() == (i != last));
-    const std::string message = llvm::toString(std::move(error));
+    const std::string message = toString(std::move(error));
     has(message, (*images)->file(i) + ": ");
     if (message.find("huge.png") != std::string::npos)
       has(message, "too large: its header says 46336 x 46336 pixels, expected 1 to 16384 each way");
@@ -148,20 +148,20 @@ TEST_CASE("an image that is cut off anywhere does no harm to the next one") {
     const std::string path = tree.path("a/0");
     auto file = llvm::MemoryBuffer::getFile(path, false, false);
     REQUIRE(file);
-    const llvm::ArrayRef<uint8_t> bytes((*file)->getBuffer().bytes_begin(), (*file)->getBufferSize());
+    const ArrayRef<uint8_t> bytes((*file)->getBuffer().bytes_begin(), (*file)->getBufferSize());
     const Destination to{{}, nullptr, &scratch};
     auto whole = decode(bytes, to);
     REQUIRE(whole);
-    const auto size = static_cast<size_t>(whole->rows * whole->cols * 3);
+    const auto size = size_t(whole->rows * whole->cols * 3);
     wanted.assign(whole->data, whole->data + size);
     for (size_t length = 1; length < bytes.size(); length += length < 700 ? 1 : 29) {
       CAPTURE(length);
       auto cut = decode(bytes.take_front(length), to);
       // The decoder does not need the bytes behind the last pixel.
       if (cut) CHECK(length + 16 > bytes.size());
-      llvm::consumeError(cut.takeError());
+      consumeError(cut.takeError());
       auto next = decode(bytes, to);
-      REQUIRE_MESSAGE(next, llvm::toString(next.takeError()));
+      REQUIRE_MESSAGE(next, toString(next.takeError()));
       again.assign(next->data, next->data + size);
       CHECK(again == wanted);
     }

@@ -16,14 +16,11 @@
 namespace expc::data {
 namespace {
 
-std::string word(uint32_t value) {
-  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8),
-          static_cast<char>(value)};
-}
+std::string word(uint32_t value) { return {char(value >> 24), char(value >> 16), char(value >> 8), char(value)}; }
 
 const uint8_t* pixelsOf(const Images& images, int64_t index) {
   std::vector<uint8_t> scratch;
-  return llvm::cantFail(images.read(index, scratch)).data;
+  return cantFail(images.read(index, scratch)).data;
 }
 
 /// A folder with the four files of a tiny set (3 training, 2 test images of 2 x 2).
@@ -40,7 +37,7 @@ struct Folder : test::TestFolder {
   void remove(const std::string& name) { llvm::sys::fs::remove(path + "/" + name); }
   static std::string images(uint32_t count, uint32_t magic = 0x803) {
     std::string text = word(magic) + word(count) + word(2) + word(2);
-    for (uint32_t i = 0; i < count * 4; ++i) text.push_back(static_cast<char>(i));
+    for (uint32_t i = 0; i < count * 4; ++i) text.push_back(char(i));
     return text;
   }
   static std::string labels(const char* values, uint32_t count, uint32_t magic = 0x801) {
@@ -50,7 +47,7 @@ struct Folder : test::TestFolder {
   std::string error() const {
     auto set = readMnist(path);
     REQUIRE_FALSE(set);
-    return llvm::toString(set.takeError());
+    return toString(set.takeError());
   }
 };
 
@@ -76,7 +73,7 @@ TEST_CASE("errors name the file, what was expected and what was found") {
   SUBCASE("no folder") {
     auto set = readMnist(folder.path + "/none");
     REQUIRE_FALSE(set);
-    CHECK(contains(llvm::toString(set.takeError()), "/none: no such folder"));
+    CHECK(contains(toString(set.takeError()), "/none: no such folder"));
   }
   SUBCASE("missing file") {
     folder.remove("t10k-labels-idx1-ubyte");
@@ -170,7 +167,7 @@ TEST_CASE("synthetic images are the same each time and differ by class and seed"
   CHECK(distance(0, 10) < distance(0, 1));
   auto none = synthetic(0);
   CHECK_FALSE(none);
-  llvm::consumeError(none.takeError());
+  consumeError(none.takeError());
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 // Sets of labelled images, whatever holds them: memory, a folder of JPEG and PNG files, a packed file. Loaders,
 // evaluation and counting all work on this interface; open.h makes the sets. No torch here.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,6 +10,8 @@
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::data {
 
@@ -60,11 +60,11 @@ class Images {
   virtual std::string className(int64_t label) const { return std::to_string(label); }
   /// Decodes an image. The result lies in the set's own memory or in `scratch`, which the caller keeps from call to
   /// call, and is valid until the next call with the same scratch. The error names the file and the fault.
-  virtual llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const = 0;
+  virtual Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const = 0;
   /// Decodes an image straight into `out` if it has the `wanted` shape and the set can do so: then the result's data is
   /// `out`. Otherwise as read().
-  virtual llvm::Expected<Pixels> readInto(int64_t index, const Shape& /*wanted*/, uint8_t* /*out*/,
-                                          std::vector<uint8_t>& scratch) const {
+  virtual Expected<Pixels> readInto(int64_t index, const Shape& /*wanted*/, uint8_t* /*out*/,
+                                    std::vector<uint8_t>& scratch) const {
     return read(index, scratch);
   }
   /// The encoded file of an image, for a loader that decodes by itself; "" if images are not files.

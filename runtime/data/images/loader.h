@@ -3,14 +3,13 @@
 // The parts that both of our loaders share: cutting the orders of epochs into batches (BatchPlan), reading and
 // preparing one image of a batch (ItemWriter), checking options, and the bookkeeping around next() (Loader).
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/batches.h"
 #include "runtime/data/images/images.h"
 #include "runtime/data/images/preparer.h"
@@ -48,7 +47,7 @@ class BatchPlan {
 
   /// Goes on to the next epoch that has a batch and returns its order; null after the last epoch. An error if an order
   /// cannot be made, or if an endless plan meets an epoch without a batch, which would loop for ever.
-  llvm::Expected<Order> beginEpoch();
+  Expected<Order> beginEpoch();
   /// Whether the current epoch has another batch.
   bool hasNext() const { return number_ < batches_; }
   /// The current epoch's next batch; hasNext() must hold.
@@ -75,8 +74,8 @@ class ItemWriter {
   /// the place, since a rank's part of a set may happen to hold only broken images. Nothing else moves, so every other
   /// place keeps its image whichever worker prepares it; the replacement occurs once more at its own place. It is an
   /// error if no image of the set can be read. Replaced and left-out images raise `skipped` by one.
-  llvm::Error write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
-                    std::vector<uint8_t>& scratch, int64_t& skipped) const;
+  Error write(const std::vector<int64_t>& order, int64_t position, void* image, int64_t* label,
+              std::vector<uint8_t>& scratch, int64_t& skipped) const;
 
   /// Bytes of one prepared image.
   size_t imageBytes() const { return preparer_.preparation().imageBytes(); }
@@ -89,13 +88,13 @@ class ItemWriter {
 
 /// Checks options that any loader needs: an order, a batch, something ahead, and images and batches that memory can
 /// hold.
-llvm::Error checkOptions(const LoaderOptions& options);
+Error checkOptions(const LoaderOptions& options);
 
 /// The base of our loaders. Measures the time in next(), bounds the batches that are held, and repeats the first error
 /// at every later call.
 class Loader : public Batches {
  public:
-  llvm::Expected<std::optional<HostBatch>> next() final;
+  Expected<std::optional<HostBatch>> next() final;
   double waitSeconds() const final { return wait_seconds_; }
   int64_t skipped() const final { return skipped_; }
 
@@ -104,7 +103,7 @@ class Loader : public Batches {
   explicit Loader(unsigned held) : held_(held) {}
 
   /// The next batch in order; nothing after the last.
-  virtual llvm::Expected<std::optional<HostBatch>> take() = 0;
+  virtual Expected<std::optional<HostBatch>> take() = 0;
   /// Called once after the first error; take() is not called again.
   virtual void stop() {}
   /// The finished batch in a slot of out_. `skipped` of its images could not be decoded.

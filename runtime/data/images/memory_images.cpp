@@ -19,6 +19,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/open.h"
@@ -26,8 +27,6 @@
 
 namespace expc::data {
 namespace {
-
-using base::failure;
 
 /// Grey images of one size.
 class MemoryImages : public Images {
@@ -48,7 +47,7 @@ class MemoryImages : public Images {
   const std::string& origin() const override { return origin_; }
   std::optional<Shape> shape() const override { return Shape{rows_, cols_, 1}; }
   int64_t label(int64_t index) const override { return labels_[index]; }
-  llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
+  Expected<Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
     return Pixels{pixels_.data() + index * rows_ * cols_, rows_, cols_, 1};
   }
 
@@ -66,10 +65,10 @@ constexpr uint8_t kDigits = 10;
 using Buffer = std::unique_ptr<llvm::MemoryBuffer>;
 
 /// Maps a file; if only a compressed one is there, the error says how to unpack it.
-llvm::Expected<Buffer> readFile(const std::string& path) {
+Expected<Buffer> readFile(const std::string& path) {
   auto buffer = files::map(path);
   if (buffer || llvm::sys::fs::exists(path) || !llvm::sys::fs::exists(path + ".gz")) return buffer;
-  llvm::consumeError(buffer.takeError());
+  consumeError(buffer.takeError());
   return failure("{}: not found, but {}.gz exists; unpack it with `gunzip -k {}.gz`", path, path, path);
 }
 
@@ -78,8 +77,7 @@ uint32_t bigEndian(const Buffer& file, size_t offset) {
 }
 
 /// Checks the magic number and the size of the header. `what` is "images" or "labels".
-llvm::Error checkHeader(const std::string& path, const Buffer& file, uint32_t magic, size_t header,
-                        llvm::StringRef what) {
+Error checkHeader(const std::string& path, const Buffer& file, uint32_t magic, size_t header, StringRef what) {
   const size_t size = file->getBufferSize();
   if (const auto form = files::formOf(file->getBuffer()); !form.empty())
     return failure("{}: not an IDX file of {} but {}", path, what, form);
@@ -87,14 +85,13 @@ llvm::Error checkHeader(const std::string& path, const Buffer& file, uint32_t ma
     return failure("{}: {} bytes, expected at least the {} bytes of an IDX header", path, size, header);
   const uint32_t found = bigEndian(file, 0);
   if (found != magic) return failure("{}: magic number 0x{:08x}, expected 0x{:08x} (IDX {})", path, found, magic, what);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Checks that the file has exactly the bytes that its header promises. `shape` describes them.
-llvm::Error checkLength(const std::string& path, const Buffer& file, uint64_t header, uint64_t payload,
-                        std::string shape) {
+Error checkLength(const std::string& path, const Buffer& file, uint64_t header, uint64_t payload, std::string shape) {
   const uint64_t found = file->getBufferSize();
-  if (found == header + payload) return llvm::Error::success();
+  if (found == header + payload) return Error::success();
   return failure("{}: {} bytes, expected {} for the {} in its header: the file is {}", path, found, header + payload,
                  shape, found < header + payload ? "truncated" : "longer than it should be");
 }
@@ -106,29 +103,26 @@ struct IdxImages {
 };
 
 /// Reads a file of images.
-llvm::Expected<IdxImages> readImages(const std::string& path) {
-  auto file = readFile(path);
-  if (!file) return file.takeError();
-  if (auto error = checkHeader(path, *file, kImagesMagic, 16, "images")) return error;
-  const uint32_t count = bigEndian(*file, 4), rows = bigEndian(*file, 8), cols = bigEndian(*file, 12);
+Expected<IdxImages> readImages(const std::string& path) {
+  auto file = TRY(readFile(path));
+  TRY(checkHeader(path, file, kImagesMagic, 16, "images"));
+  const uint32_t count = bigEndian(file, 4), rows = bigEndian(file, 8), cols = bigEndian(file, 12);
   if (count == 0) return failure("{}: no images in it, expected at least one", path);
   if (rows == 0 || cols == 0 || rows > kLargestSide || cols > kLargestSide)
     return failure("{}: images of {} x {} pixels, expected 1 to {} each way", path, rows, cols, kLargestSide);
   // At most 2^32 x 2^28: fits 64 bits, so a huge count only gives a length that the file does not have.
   const uint64_t payload = uint64_t{count} * rows * cols;
-  if (auto error = checkLength(path, *file, 16, payload, fmt::format("{} images of {} x {}", count, rows, cols)))
-    return error;
-  return IdxImages{{(*file)->getBufferStart() + 16, (*file)->getBufferEnd()}, count, rows, cols};
+  TRY(checkLength(path, file, 16, payload, fmt::format("{} images of {} x {}", count, rows, cols)));
+  return IdxImages{{file->getBufferStart() + 16, file->getBufferEnd()}, count, rows, cols};
 }
 
 /// Reads a file of labels.
-llvm::Expected<std::vector<uint8_t>> readLabels(const std::string& path) {
-  auto file = readFile(path);
-  if (!file) return file.takeError();
-  if (auto error = checkHeader(path, *file, kLabelsMagic, 8, "labels")) return error;
-  const uint32_t count = bigEndian(*file, 4);
-  if (auto error = checkLength(path, *file, 8, count, fmt::format("{} labels", count))) return error;
-  std::vector<uint8_t> labels((*file)->getBufferStart() + 8, (*file)->getBufferEnd());
+Expected<std::vector<uint8_t>> readLabels(const std::string& path) {
+  auto file = TRY(readFile(path));
+  TRY(checkHeader(path, file, kLabelsMagic, 8, "labels"));
+  const uint32_t count = bigEndian(file, 4);
+  TRY(checkLength(path, file, 8, count, fmt::format("{} labels", count)));
+  std::vector<uint8_t> labels(file->getBufferStart() + 8, file->getBufferEnd());
   const auto bad = std::ranges::find_if(labels, [](uint8_t label) { return label >= kDigits; });
   if (bad != labels.end())
     return failure("{}: label {} at position {}, expected 0 to {}", path, *bad, bad - labels.begin(), kDigits - 1);
@@ -136,16 +130,14 @@ llvm::Expected<std::vector<uint8_t>> readLabels(const std::string& path) {
 }
 
 /// One set: a file of images with its file of labels.
-llvm::Expected<std::unique_ptr<Images>> readPair(const std::string& images_path, const std::string& labels_path) {
-  auto images = readImages(images_path);
-  if (!images) return images.takeError();
-  auto labels = readLabels(labels_path);
-  if (!labels) return labels.takeError();
-  if (labels->size() != images->count)
-    return failure("{}: {} labels, expected {} as there are images in {}", labels_path, labels->size(), images->count,
+Expected<std::unique_ptr<Images>> readPair(const std::string& images_path, const std::string& labels_path) {
+  auto images = TRY(readImages(images_path));
+  auto labels = TRY(readLabels(labels_path));
+  if (labels.size() != images.count)
+    return failure("{}: {} labels, expected {} as there are images in {}", labels_path, labels.size(), images.count,
                    images_path);
-  return std::make_unique<MemoryImages>(images_path, images->rows, images->cols, std::move(images->pixels),
-                                        std::move(*labels), kDigits);
+  return std::make_unique<MemoryImages>(images_path, images.rows, images.cols, std::move(images.pixels),
+                                        std::move(labels), kDigits);
 }
 
 // Synthetic images. Classes differ in the places of three smooth spots; each image shifts them by up to two pixels and
@@ -161,7 +153,7 @@ struct Spot {
 
 /// A random number below `bound`. Whole-number arithmetic on raw words of the generator only, since distributions
 /// differ between standard libraries and the bytes must be the same everywhere.
-int below(std::mt19937& random, int bound) { return static_cast<int>(random() % static_cast<uint32_t>(bound)); }
+int below(std::mt19937& random, int bound) { return int(random() % uint32_t(bound)); }
 
 using Pattern = std::array<Spot, kSpots>;
 
@@ -184,18 +176,18 @@ void paint(const Pattern& pattern, std::mt19937& random, uint8_t* image) {
         const int dr = row - spot.row - shift_row, dc = col - spot.col - shift_col;
         value += std::max(0, 190 * (kRadius * kRadius - dr * dr - dc * dc) / (kRadius * kRadius));
       }
-      image[row * kSide + col] = static_cast<uint8_t>(std::min(value, 255));
+      image[row * kSide + col] = uint8_t(std::min(value, 255));
     }
   }
 }
 
 /// A set of `count` images, with labels 0, 1, …, 9, 0, …
 std::unique_ptr<Images> make(int64_t count, uint32_t seed, const char* name) {
-  std::vector<uint8_t> pixels(static_cast<size_t>(count) * kSide * kSide), labels(static_cast<size_t>(count));
+  std::vector<uint8_t> pixels(size_t(count) * kSide * kSide), labels(static_cast<size_t>(count));
   const auto shapes = patterns();
   std::mt19937 random(seed);
   for (int64_t i = 0; i < count; ++i) {
-    labels[i] = static_cast<uint8_t>(i % kClasses);
+    labels[i] = uint8_t(i % kClasses);
     paint(shapes[i % kClasses], random, pixels.data() + i * kSide * kSide);
   }
   return std::make_unique<MemoryImages>(name, kSide, kSide, std::move(pixels), std::move(labels), kClasses);
@@ -217,7 +209,7 @@ class Preloaded : public Images {
   int64_t label(int64_t index) const override { return source_->label(index); }
   std::string className(int64_t label) const override { return source_->className(label); }
   std::string file(int64_t index) const override { return source_->file(index); }
-  llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
+  Expected<Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
     return Pixels{nullptr, shape_.rows, shape_.cols, shape_.channels, place(index)};
   }
 
@@ -232,29 +224,27 @@ class Preloaded : public Images {
 
 }  // namespace
 
-llvm::Expected<ImageSets> readMnist(const std::string& folder) {
+Expected<ImageSets> readMnist(const std::string& folder) {
   if (!llvm::sys::fs::is_directory(folder))
     return failure("{}: no such folder; expected one with MNIST's IDX files (train-images-idx3-ubyte, …)", folder);
-  auto train = readPair(folder + "/train-images-idx3-ubyte", folder + "/train-labels-idx1-ubyte");
-  if (!train) return train.takeError();
-  auto test = readPair(folder + "/t10k-images-idx3-ubyte", folder + "/t10k-labels-idx1-ubyte");
-  if (!test) return test.takeError();
+  auto train = TRY(readPair(folder + "/train-images-idx3-ubyte", folder + "/train-labels-idx1-ubyte"));
+  auto test = TRY(readPair(folder + "/t10k-images-idx3-ubyte", folder + "/t10k-labels-idx1-ubyte"));
   // Models are made for one size of images, so both sets must agree.
-  const Shape wanted = *(*train)->shape(), found = *(*test)->shape();
+  const Shape wanted = *train->shape(), found = *test->shape();
   if (wanted.rows != found.rows || wanted.cols != found.cols)
-    return failure("{}: test images of {} x {}, expected {} x {} as in {}", (*test)->origin(), found.rows, found.cols,
-                   wanted.rows, wanted.cols, (*train)->origin());
-  return ImageSets{std::move(*train), std::move(*test)};
+    return failure("{}: test images of {} x {}, expected {} x {} as in {}", test->origin(), found.rows, found.cols,
+                   wanted.rows, wanted.cols, train->origin());
+  return ImageSets{std::move(train), std::move(test)};
 }
 
-llvm::Expected<ImageSets> synthetic(int64_t count, uint32_t seed) {
+Expected<ImageSets> synthetic(int64_t count, uint32_t seed) {
   constexpr int64_t kMost = 10'000'000;
-  if (count < 1 || count > kMost) return base::failure("synthetic({}): expected 1 to {} images", count, kMost);
+  if (count < 1 || count > kMost) return failure("synthetic({}): expected 1 to {} images", count, kMost);
   return ImageSets{make(count, seed, "synthetic, training"),
                    make(std::max<int64_t>(kClasses, count / 5), seed ^ 0x9e3779b9u, "synthetic, test")};
 }
 
-llvm::Expected<std::unique_ptr<Images>> preload(std::unique_ptr<Images> images, Preparation preparation) {
+Expected<std::unique_ptr<Images>> preload(std::unique_ptr<Images> images, Preparation preparation) {
   preparation.element = Element::Float32;
   // Values stay 0 to 255 in fp32: every type of batch can be made from these, with normalisation, without loss.
   preparation.normalise = false;
@@ -266,7 +256,7 @@ llvm::Expected<std::unique_ptr<Images>> preload(std::unique_ptr<Images> images, 
     thread_local std::vector<uint8_t> decoded;
     return preparer.fill(source, item, loaded->place(item), decoded);
   };
-  if (auto error = base::forEach(source.count(), base::allCores(), work)) return error;
+  TRY(base::forEach(source.count(), base::allCores(), work));
   return loaded;
 }
 

@@ -18,6 +18,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/loader.h"
 #include "runtime/data/images/stream.h"
 
@@ -54,10 +55,10 @@ class Queue {
   void slotGiven();
 
   /// Opens the first epoch.
-  llvm::Error open();
+  Error open();
   /// Waits for the oldest batch and removes it from the queue; nothing after the last. Without threads it prepares the
   /// batch itself.
-  llvm::Expected<std::optional<Assembly>> take();
+  Expected<std::optional<Assembly>> take();
 
  private:
   /// The first image that nobody has taken, in the oldest batch that has one; null if there is nothing to do. Needs the
@@ -86,11 +87,10 @@ class Queue {
   std::string plan_failure_;  // an error of the plan, returned after the batches before it
 };
 
-llvm::Error Queue::open() {
-  auto order = plan_.beginEpoch();
-  if (!order) return order.takeError();
-  exhausted_ = !*order;
-  return llvm::Error::success();
+Error Queue::open() {
+  auto order = TRY(plan_.beginEpoch());
+  exhausted_ = !order;
+  return Error::success();
 }
 
 /// Puts the next batch into the queue if there is one and a slot for it.
@@ -98,7 +98,7 @@ bool Queue::cut() {
   if (exhausted_) return false;
   if (!plan_.hasNext()) {
     auto order = plan_.beginEpoch();
-    if (!order) plan_failure_ = llvm::toString(order.takeError());
+    if (!order) plan_failure_ = toString(order.takeError());
     if (!plan_failure_.empty() || !*order) {
       exhausted_ = true;
       batch_complete_.notify_all();
@@ -139,12 +139,12 @@ void Queue::finish(Assembly& assembly, int64_t item, int64_t skipped, std::strin
 void Queue::prepare(Assembly& assembly, int64_t item, std::vector<uint8_t>& scratch) {
   // No lock is needed for these: the batch and slot of an assembly never change once it is in the queue.
   const PlannedBatch& batch = assembly.batch;
-  char* image = slots_->images(assembly.slot) + static_cast<size_t>(item) * slots_->imageBytes();
+  char* image = slots_->images(assembly.slot) + size_t(item) * slots_->imageBytes();
   int64_t* label = slots_->labels(assembly.slot) + item;
   int64_t skipped = 0;
   std::string error;
   if (auto failure = writer_.write(*batch.order, batch.begin + item, image, label, scratch, skipped))
-    error = llvm::toString(std::move(failure));
+    error = toString(std::move(failure));
   const std::lock_guard lock(mutex_);
   finish(assembly, item, skipped, std::move(error));
 }
@@ -179,7 +179,7 @@ void Queue::stop() {
   work_left_.notify_all();
 }
 
-llvm::Expected<std::optional<Assembly>> Queue::take() {
+Expected<std::optional<Assembly>> Queue::take() {
   std::unique_lock lock(mutex_);
   if (options_.workers == 0 && cut()) {
     Assembly& assembly = assemblies_.front();
@@ -192,7 +192,7 @@ llvm::Expected<std::optional<Assembly>> Queue::take() {
   // An empty queue means that threads are about to cut a batch, unless the plan is exhausted.
   batch_complete_.wait(lock, [&] { return assemblies_.empty() ? exhausted_ : assemblies_.front().complete(); });
   if (assemblies_.empty()) {
-    if (!plan_failure_.empty()) return base::failure("{}", plan_failure_);
+    if (!plan_failure_.empty()) return failure("{}", plan_failure_);
     return std::optional<Assembly>();
   }
   std::optional<Assembly> oldest = std::move(assemblies_.front());
@@ -208,10 +208,10 @@ class NativeLoader : public Loader {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  llvm::Error open(const Images& images);
+  Error open(const Images& images);
 
  private:
-  llvm::Expected<std::optional<HostBatch>> take() override;
+  Expected<std::optional<HostBatch>> take() override;
   void stop() override { queue_->stop(); }
 
   const LoaderOptions options_;
@@ -219,15 +219,13 @@ class NativeLoader : public Loader {
   std::vector<std::thread> threads_;
 };
 
-llvm::Error NativeLoader::open(const Images& images) {
+Error NativeLoader::open(const Images& images) {
   // Slots for the batches ahead and those that the caller holds. Without threads nothing is ahead.
   const size_t count = (options_.workers == 0 ? 0 : options_.prefetch) + options_.held;
-  if (auto error = Slots::create(count, options_.batch, options_.preparation.imageBytes(),
-                                 options_.memory ? options_.memory : ownMemory())
-                       .moveInto(out_))
-    return error;
+  out_ = TRY(Slots::create(count, options_.batch, options_.preparation.imageBytes(),
+                           options_.memory ? options_.memory : ownMemory()));
   queue_ = std::make_shared<Queue>(images, options_, out_);
-  if (auto error = queue_->open()) return error;
+  TRY(queue_->open());
   // A batch may be given back after the loader is gone, so the callback must not keep the queue alive or rely on it.
   out_->onGive([queue = std::weak_ptr(queue_)] {
     if (const auto still = queue.lock()) still->slotGiven();
@@ -235,26 +233,24 @@ llvm::Error NativeLoader::open(const Images& images) {
   try {
     for (unsigned i = 0; i < options_.workers; ++i) threads_.emplace_back([queue = queue_.get()] { queue->work(); });
   } catch (const std::system_error& error) {
-    return base::failure("loader: thread {} of {} does not start: {}", threads_.size() + 1, options_.workers,
-                         error.what());
+    return failure("loader: thread {} of {} does not start: {}", threads_.size() + 1, options_.workers, error.what());
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<std::optional<HostBatch>> NativeLoader::take() {
-  auto taken = queue_->take();
-  if (!taken) return taken.takeError();
-  if (!*taken) return std::nullopt;
-  if (!(*taken)->error.empty()) return base::failure("{}", (*taken)->error);
-  return handOver((*taken)->slot, (*taken)->batch, (*taken)->skipped);
+Expected<std::optional<HostBatch>> NativeLoader::take() {
+  auto taken = TRY(queue_->take());
+  if (!taken) return std::nullopt;
+  if (!taken->error.empty()) return failure("{}", taken->error);
+  return handOver(taken->slot, taken->batch, taken->skipped);
 }
 
 }  // namespace
 
-llvm::Expected<std::unique_ptr<Batches>> makeNativeLoader(const Images& images, LoaderOptions options) {
-  if (auto error = checkOptions(options)) return error;
+Expected<std::unique_ptr<Batches>> makeNativeLoader(const Images& images, LoaderOptions options) {
+  TRY(checkOptions(options));
   auto loader = std::make_unique<NativeLoader>(std::move(options));
-  if (auto error = loader->open(images)) return error;
+  TRY(loader->open(images));
   return loader;
 }
 

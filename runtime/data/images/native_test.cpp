@@ -74,7 +74,7 @@ TEST_CASE("threads of the native loader share a batch") {
    public:
     Meeting() : NumberImages(2) {}
     mutable std::atomic<int> here{0};
-    llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const override {
+    Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const override {
       ++here;
       for (int i = 0; i < 20000 && here < 2; ++i) std::this_thread::sleep_for(std::chrono::microseconds(500));
       if (here < 2) return llvm::createStringError("alone");
@@ -185,7 +185,7 @@ TEST_CASE("options without sense are refused by the native loader") {
   NumberImages images(3);
   const auto refused = [&](LoaderOptions options) {
     auto loader = makeNativeLoader(images, std::move(options));
-    return loader ? std::string() : llvm::toString(loader.takeError());
+    return loader ? std::string() : toString(loader.takeError());
   };
   auto endless = optionsOf(3, 4, 1);
   endless.epochs = 0;
@@ -203,18 +203,18 @@ TEST_CASE("options without sense are refused by the native loader") {
 
 TEST_CASE("the native loader delivers what the sampler gives, for random options") {
   std::mt19937 random(12);
-  const auto upTo = [&](int64_t most) { return static_cast<int64_t>(random() % static_cast<uint32_t>(most + 1)); };
+  const auto upTo = [&](int64_t most) { return int64_t(random() % uint32_t(most + 1)); };
   for (int round = 0; round < 150; ++round) {
     DistributedSampler sampler;
     sampler.count = 1 + upTo(70);
     sampler.world = 1 + upTo(3);
     sampler.rank = upTo(sampler.world - 1);
-    sampler.seed = static_cast<uint64_t>(upTo(1000));
+    sampler.seed = uint64_t(upTo(1000));
     sampler.drop_last = upTo(1) == 1;
     sampler.shuffle = upTo(3) > 0;
-    auto options = optionsOf(sampler.count, 1 + upTo(9), static_cast<unsigned>(upTo(4)));
-    options.prefetch = static_cast<unsigned>(1 + upTo(3));
-    options.held = static_cast<unsigned>(1 + upTo(2));
+    auto options = optionsOf(sampler.count, 1 + upTo(9), unsigned(upTo(4)));
+    options.prefetch = unsigned(1 + upTo(3));
+    options.held = unsigned(1 + upTo(2));
     options.order = [&](int64_t epoch) { return sampler.indices(epoch); };
     options.drop_last = upTo(1) == 1;
     options.first_epoch = upTo(5);

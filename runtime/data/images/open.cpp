@@ -5,7 +5,6 @@
 #include "runtime/data/images/open.h"
 
 #include <fcntl.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
@@ -24,13 +23,12 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/packed.h"
 
 namespace expc::data {
 namespace {
-
-using base::failure;
 
 constexpr int kDeepest = 32;  // levels of folders in folders; deeper is a link that leads back
 
@@ -40,7 +38,7 @@ struct Listed {
 };
 
 /// Lists a folder, with its names sorted. Links are followed, as os.walk(followlinks=True) does in torchvision.
-llvm::Expected<Listed> contentsOf(const std::string& path) {
+Expected<Listed> contentsOf(const std::string& path) {
   Listed result;
   std::error_code error;
   for (llvm::sys::fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
@@ -60,13 +58,13 @@ llvm::Expected<Listed> contentsOf(const std::string& path) {
 }
 
 /// Whether a file is an image by its name.
-bool readable(llvm::StringRef name) {
+bool readable(StringRef name) {
   return name.ends_with_insensitive(".jpg") || name.ends_with_insensitive(".jpeg") ||
          name.ends_with_insensitive(".png");
 }
 
 /// Whether torchvision would read a file that this does not. Leaving it out would silently give another set of images.
-bool otherImage(llvm::StringRef name) {
+bool otherImage(StringRef name) {
   for (const char* ending : {".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"})
     if (name.ends_with_insensitive(ending)) return true;
   return false;
@@ -76,25 +74,23 @@ bool otherImage(llvm::StringRef name) {
 using Below = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 /// Adds the folder `below` of a class, and the folders in it, to `result`.
-llvm::Error gather(const std::string& root, const std::string& below, int depth, Below& result) {
+Error gather(const std::string& root, const std::string& below, int depth, Below& result) {
   if (depth > kDeepest) return failure("{}/{}: folders are nested without end", root, below);
-  auto listed = contentsOf(below.empty() ? root : root + "/" + below);
-  if (!listed) return listed.takeError();
+  auto listed = TRY(contentsOf(below.empty() ? root : root + "/" + below));
   std::vector<std::string> images;
-  for (std::string& name : listed->files) {
+  for (std::string& name : listed.files) {
     if (readable(name))
       images.push_back(std::move(name));
     else if (otherImage(name))
       return failure("{}/{}{}: expected JPEG or PNG files; convert it, or remove it", root, below, name);
   }
   result.emplace_back(below, std::move(images));
-  for (const std::string& name : listed->folders)
-    if (auto error = gather(root, below + name + "/", depth + 1, result)) return error;
-  return llvm::Error::success();
+  for (const std::string& name : listed.folders) TRY(gather(root, below + name + "/", depth + 1, result));
+  return Error::success();
 }
 
 /// The bytes of a file, in memory that the thread keeps; valid until the thread's next call.
-llvm::Expected<llvm::ArrayRef<uint8_t>> fileBytes(const std::string& path) {
+Expected<ArrayRef<uint8_t>> fileBytes(const std::string& path) {
   static thread_local std::vector<uint8_t> memory;
   // O_NONBLOCK: a named pipe that is called like an image must not block the loader.
   const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -104,7 +100,7 @@ llvm::Expected<llvm::ArrayRef<uint8_t>> fileBytes(const std::string& path) {
   if (status.st_size > kLargestFile)
     return llvm::make_error<CorruptImage>(
         fmt::format("{}: {} bytes, expected an image of at most {}", path, status.st_size, kLargestFile));
-  const auto wanted = static_cast<size_t>(status.st_size);
+  const auto wanted = size_t(status.st_size);
   // The buffer only grows: shrinking it would mean to zero it again for the next larger file.
   if (memory.size() < wanted) memory.resize(wanted);
   size_t size = 0;
@@ -113,21 +109,20 @@ llvm::Expected<llvm::ArrayRef<uint8_t>> fileBytes(const std::string& path) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return files::systemError(path, errno);
     if (got == 0) break;  // the file became shorter; the decoder reports the damage
-    size += static_cast<size_t>(got);
+    size += size_t(got);
   }
-  return llvm::ArrayRef<uint8_t>(memory.data(), size);
+  return ArrayRef<uint8_t>(memory.data(), size);
 }
 
 /// Decodes a file. The error names the file and keeps its kind.
-llvm::Expected<Pixels> decodeFile(const std::string& path, const Destination& to) {
-  auto bytes = fileBytes(path);
-  if (!bytes) return bytes.takeError();
-  auto pixels = decode(*bytes, to);
+Expected<Pixels> decodeFile(const std::string& path, const Destination& to) {
+  auto bytes = TRY(fileBytes(path));
+  auto pixels = decode(bytes, to);
   if (pixels) return pixels;
-  llvm::Error error = pixels.takeError();
+  Error error = pixels.takeError();
   // Naming the file must not change the kind of error, by which loaders decide whether to pass over the image.
   const bool corrupt = error.isA<CorruptImage>();
-  std::string message = path + ": " + llvm::toString(std::move(error));
+  std::string message = path + ": " + toString(std::move(error));
   if (corrupt) return llvm::make_error<CorruptImage>(std::move(message));
   return failure("{}", message);
 }
@@ -135,7 +130,7 @@ llvm::Expected<Pixels> decodeFile(const std::string& path, const Destination& to
 class FolderImages : public Images {
  public:
   /// Lists the folder; reads no image.
-  llvm::Error list(const std::string& path);
+  Error list(const std::string& path);
 
   int64_t count() const override { return std::ssize(labels_); }
   int64_t classes() const override { return std::ssize(names_); }
@@ -143,22 +138,22 @@ class FolderImages : public Images {
   std::optional<Shape> shape() const override { return std::nullopt; }
   int64_t label(int64_t index) const override { return labels_[index]; }
   std::string className(int64_t label) const override { return names_[label]; }
-  llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const override {
+  Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const override {
     return decodeFile(file(index), {{}, nullptr, &scratch});
   }
-  llvm::Expected<Pixels> readInto(int64_t index, const Shape& wanted, uint8_t* out,
-                                  std::vector<uint8_t>& scratch) const override {
+  Expected<Pixels> readInto(int64_t index, const Shape& wanted, uint8_t* out,
+                            std::vector<uint8_t>& scratch) const override {
     return decodeFile(file(index), {wanted, out, &scratch});
   }
   std::string file(int64_t index) const override {
-    const auto i = static_cast<size_t>(index);
+    const auto i = size_t(index);
     const uint64_t begin = i == 0 ? 0 : ends_[i - 1];
     return path_ + "/" + files_.substr(begin, ends_[i] - begin);
   }
 
  private:
   /// Lists one class.
-  llvm::Error addClass(const std::string& name, uint32_t label);
+  Error addClass(const std::string& name, uint32_t label);
 
   std::string path_;
   std::vector<std::string> names_;
@@ -168,12 +163,12 @@ class FolderImages : public Images {
   std::vector<uint32_t> labels_;
 };
 
-llvm::Error FolderImages::addClass(const std::string& name, uint32_t label) {
+Error FolderImages::addClass(const std::string& name, uint32_t label) {
   Below below;
-  if (auto error = gather(path_ + "/" + name, "", 0, below)) return error;
+  TRY(gather(path_ + "/" + name, "", 0, below));
   // Python sorts the results of os.walk by the folder's path, which has no slash at its end.
   std::ranges::sort(below, [](const auto& a, const auto& b) {
-    return llvm::StringRef(a.first).rtrim('/') < llvm::StringRef(b.first).rtrim('/');
+    return StringRef(a.first).rtrim('/') < StringRef(b.first).rtrim('/');
   });
   // A class without an image would be a label that never occurs.
   const size_t before = labels_.size();
@@ -184,32 +179,30 @@ llvm::Error FolderImages::addClass(const std::string& name, uint32_t label) {
       labels_.push_back(label);
     }
   if (labels_.size() == before) return failure("{}/{}: no JPEG or PNG file in this class", path_, name);
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error FolderImages::list(const std::string& path) {
+Error FolderImages::list(const std::string& path) {
   path_ = path;
   if (!llvm::sys::fs::is_directory(path))
     return failure("{}: no such folder; expected one with a folder for each class", path);
-  auto listed = contentsOf(path);
-  if (!listed) return listed.takeError();
-  names_ = std::move(listed->folders);
+  auto listed = TRY(contentsOf(path));
+  names_ = std::move(listed.folders);
   if (names_.empty())
     return failure("{}: no folder in it, expected one for each class with its JPEG or PNG files", path);
-  for (size_t label = 0; label < names_.size(); ++label)
-    if (auto error = addClass(names_[label], static_cast<uint32_t>(label))) return error;
-  return llvm::Error::success();
+  for (size_t label = 0; label < names_.size(); ++label) TRY(addClass(names_[label], uint32_t(label)));
+  return Error::success();
 }
 
 }  // namespace
 
-llvm::Expected<std::unique_ptr<Images>> openClasses(const std::string& path) {
+Expected<std::unique_ptr<Images>> openClasses(const std::string& path) {
   auto images = std::make_unique<FolderImages>();
-  if (auto error = images->list(path)) return error;
+  TRY(images->list(path));
   return images;
 }
 
-llvm::Expected<ImageSets> openFolder(const std::string& path) {
+Expected<ImageSets> openFolder(const std::string& path) {
   for (const char* set : {"train", "test"}) {
     if (llvm::sys::fs::is_directory(path + "/" + set)) continue;
     if (!llvm::sys::fs::is_directory(path))
@@ -218,7 +211,7 @@ llvm::Expected<ImageSets> openFolder(const std::string& path) {
   }
   ImageSets sets;
   for (auto [set, name] : {std::pair(&sets.train, "/train"), std::pair(&sets.test, "/test")}) {
-    if (auto error = openClasses(path + name).moveInto(*set)) return error;
+    *set = TRY(openClasses(path + name));
   }
   // Labels are numbered by name in each set; equal names in both make equal labels.
   const auto namesOf = [](const Images& set) {
@@ -236,7 +229,7 @@ llvm::Expected<ImageSets> openFolder(const std::string& path) {
   return sets;
 }
 
-llvm::Expected<ImageSets> open(const Source& source) {
+Expected<ImageSets> open(const Source& source) {
   switch (source.kind) {
     case Source::Kind::Mnist:
       return readMnist(source.path);

@@ -13,7 +13,7 @@ namespace {
 /// Reads numbers at offsets that a file names, with bounds.
 class Tiff {
  public:
-  explicit Tiff(llvm::ArrayRef<uint8_t> bytes) : bytes_(bytes) {}
+  explicit Tiff(ArrayRef<uint8_t> bytes) : bytes_(bytes) {}
 
   int orientation() {
     if (bytes_.size() < 8) return 1;
@@ -39,20 +39,20 @@ class Tiff {
     return llvm::support::endian::read<Number>(bytes_.data() + at, order_);
   }
 
-  llvm::ArrayRef<uint8_t> bytes_;
+  ArrayRef<uint8_t> bytes_;
   llvm::endianness order_ = llvm::endianness::little;
 };
 
 }  // namespace
 
-int orientationOf(llvm::ArrayRef<uint8_t> bytes) {
+int orientationOf(ArrayRef<uint8_t> bytes) {
   static constexpr uint8_t kBegin[] = {0xff, 0xd8}, kExif[] = {'E', 'x', 'i', 'f', 0, 0};
   constexpr uint8_t kApp1 = 0xe1, kScan = 0xda;
   if (!bytes.take_front(2).equals(kBegin)) return 1;
   for (bytes = bytes.drop_front(2); bytes.size() >= 4 && bytes[0] == 0xff && bytes[1] != kScan;) {
     const size_t length = llvm::support::endian::read16be(bytes.data() + 2);
     if (length < 2 || length + 2 > bytes.size()) return 1;
-    const llvm::ArrayRef<uint8_t> content = bytes.slice(4, length - 2);
+    const ArrayRef<uint8_t> content = bytes.slice(4, length - 2);
     if (bytes[1] == kApp1 && content.take_front(6).equals(kExif)) return Tiff(content.drop_front(6)).orientation();
     bytes = bytes.drop_front(length + 2);
   }

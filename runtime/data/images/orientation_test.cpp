@@ -25,7 +25,7 @@ std::vector<uint8_t> exif(bool little, uint8_t value, uint8_t type = 3) {
   tag(0x0f, 3, 9);
   tag(0x12, type, value);
   std::vector<uint8_t> file = {0xff, 0xd8, 0xff, 0xe0, 0, 4, 'J', 'F', 0xff, 0xe1, 0};
-  file.push_back(static_cast<uint8_t>(tiff.size() + 8));
+  file.push_back(uint8_t(tiff.size() + 8));
   for (const uint8_t byte : {'E', 'x', 'i', 'f', '\0', '\0'}) file.push_back(byte);
   file.insert(file.end(), tiff.begin(), tiff.end());
   return file;
@@ -45,7 +45,7 @@ TEST_CASE("a file without a valid orientation is as stored") {
   // Cut at every place, and with every byte changed, it is some orientation and reads nothing outside.
   const std::vector<uint8_t> whole = exif(false, 6);
   for (size_t size = 0; size + 4 < whole.size(); ++size)
-    CHECK(orientationOf(std::vector<uint8_t>(whole.begin(), whole.begin() + static_cast<long>(size))) == 1);
+    CHECK(orientationOf(std::vector<uint8_t>(whole.begin(), whole.begin() + long(size))) == 1);
   for (size_t at = 0; at < whole.size(); ++at) {
     std::vector<uint8_t> bent = whole;
     bent[at] ^= 0xff;

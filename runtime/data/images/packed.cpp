@@ -17,13 +17,12 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/decode.h"
 #include "runtime/data/images/slots.h"
 
 namespace expc::data {
 namespace {
-
-using base::failure;
 
 /// Whether the counts and sizes of a header are within the limits, so that arithmetic with them cannot overflow.
 bool sensible(const PackedHeader& header) {
@@ -34,7 +33,7 @@ bool sensible(const PackedHeader& header) {
 }
 
 /// The names of classes; nothing if lengths and bytes do not fit together.
-std::optional<std::vector<std::string>> namesIn(llvm::ArrayRef<uint8_t> bytes, uint32_t classes) {
+std::optional<std::vector<std::string>> namesIn(ArrayRef<uint8_t> bytes, uint32_t classes) {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < classes; ++i) {
     uint32_t length = 0;
@@ -55,15 +54,15 @@ class PackedImages : public Images {
   PackedImages(std::shared_ptr<const PackedFile> file, bool test)
       : file_(std::move(file)), header_(file_->header()), first_(test ? header_.train : 0), test_(test) {}
 
-  int64_t count() const override { return static_cast<int64_t>(test_ ? header_.test : header_.train); }
+  int64_t count() const override { return int64_t(test_ ? header_.test : header_.train); }
   int64_t classes() const override { return header_.classes; }
   const std::string& origin() const override { return file_->path(); }
   std::optional<Shape> shape() const override { return Shape{header_.rows, header_.cols, header_.channels}; }
-  int64_t label(int64_t index) const override { return file_->label(first_ + static_cast<uint64_t>(index)); }
+  int64_t label(int64_t index) const override { return file_->label(first_ + uint64_t(index)); }
   std::string className(int64_t label) const override { return file_->classNames()[label]; }
-  llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
-    const uint64_t image = first_ + static_cast<uint64_t>(index);
-    if (auto error = file_->check(image)) return error;
+  Expected<Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
+    const uint64_t image = first_ + uint64_t(index);
+    TRY(file_->check(image));
     return Pixels{file_->pixels(image), header_.rows, header_.cols, header_.channels};
   }
 
@@ -82,13 +81,13 @@ uint64_t packedPixelsAt(const PackedHeader& header) {
   return (end + kPackedAlignment - 1) / kPackedAlignment * kPackedAlignment;
 }
 
-uint64_t packedSum(llvm::ArrayRef<uint8_t> bytes) { return llvm::xxh3_64bits(bytes); }
+uint64_t packedSum(ArrayRef<uint8_t> bytes) { return llvm::xxh3_64bits(bytes); }
 
 uint64_t headerSum(const PackedHeader& header) {
   return packedSum({reinterpret_cast<const uint8_t*>(&header), offsetof(PackedHeader, header_sum)});
 }
 
-llvm::Error PackedFile::readHeader() {
+Error PackedFile::readHeader() {
   const uint64_t size = file_->getBufferSize();
   if (size < sizeof(PackedHeader) || std::memcmp(bytes(), kPackedMagic, sizeof(kPackedMagic)) != 0)
     return failure("{}: not a packed file of images ({} bytes); `expc data pack` makes one", path_, size);
@@ -109,10 +108,10 @@ llvm::Error PackedFile::readHeader() {
   if (size != header_.file_bytes)
     return failure("{}: {} bytes, expected {}: it was truncated or changed; pack it again", path_, size,
                    header_.file_bytes);
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error PackedFile::readIndex() {
+Error PackedFile::readIndex() {
   const uint8_t* begin = bytes() + sizeof(PackedHeader);
   const uint64_t images = header_.images();
   const uint64_t sum = packedSum({begin, bytes() + header_.pixels_at});
@@ -130,10 +129,10 @@ llvm::Error PackedFile::readIndex() {
     if (labels_[i] >= header_.classes)
       return failure("{}: {} has label {}, expected 0 to {}; pack it again", path_, describe(i), labels_[i],
                      header_.classes - 1);
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<std::shared_ptr<const PackedFile>> PackedFile::open(const std::string& path) {
+Expected<std::shared_ptr<const PackedFile>> PackedFile::open(const std::string& path) {
   auto mapped = files::map(path);
   if (!mapped) {
     const std::error_code code = llvm::errorToErrorCode(mapped.takeError());
@@ -146,8 +145,8 @@ llvm::Expected<std::shared_ptr<const PackedFile>> PackedFile::open(const std::st
   std::shared_ptr<PackedFile> file(new PackedFile);
   file->path_ = path;
   file->file_ = std::move(*mapped);
-  if (auto error = file->readHeader()) return error;
-  if (auto error = file->readIndex()) return error;
+  TRY(file->readHeader());
+  TRY(file->readIndex());
   static_assert(sizeof(std::atomic<uint8_t>) == 1 && std::atomic<uint8_t>::is_always_lock_free);
   // Zeroed by the system. Shared, so that an image which one worker process has checked is not checked by the others.
   file->checked_ = sharedMemory()(file->header_.images());
@@ -160,23 +159,22 @@ std::string PackedFile::describe(uint64_t image) const {
                                : fmt::format("test image {}", image - header_.train);
 }
 
-llvm::Error PackedFile::check(uint64_t image) const {
+Error PackedFile::check(uint64_t image) const {
   // Relaxed is enough: two threads at the same image only compute the same sum twice.
   std::atomic<uint8_t>& checked = static_cast<std::atomic<uint8_t>*>(checked_.get())[image];
-  if (checked.load(std::memory_order_relaxed) != 0) return llvm::Error::success();
+  if (checked.load(std::memory_order_relaxed) != 0) return Error::success();
   const uint64_t sum = packedSum({pixels(image), header_.imageBytes()});
   if (sum != sums_[image])
     return llvm::make_error<CorruptImage>(
         fmt::format("{}: {} (class {}) is damaged: checksum {:016x}, expected {:016x}; pack it again", path_,
                     describe(image), names_[labels_[image]], sum, sums_[image]));
   checked.store(1, std::memory_order_relaxed);
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<ImageSets> openPacked(const std::string& path) {
-  auto file = PackedFile::open(path);
-  if (!file) return file.takeError();
-  return ImageSets{std::make_unique<PackedImages>(*file, false), std::make_unique<PackedImages>(*file, true)};
+Expected<ImageSets> openPacked(const std::string& path) {
+  auto file = TRY(PackedFile::open(path));
+  return ImageSets{std::make_unique<PackedImages>(file, false), std::make_unique<PackedImages>(file, true)};
 }
 
 }  // namespace expc::data

@@ -10,8 +10,6 @@
 //   zeros   to the next multiple of kPackedAlignment
 //   pixels  rows x cols x channels bytes for each image, channels last, one image after the other to the file's end
 
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <bit>
@@ -20,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/images.h"
 
 namespace expc::data {
@@ -58,7 +57,7 @@ struct PackedHeader {
 static_assert(sizeof(PackedHeader) == 96);
 
 /// XXH3-64 of some bytes, as the reference implementation computes it.
-uint64_t packedSum(llvm::ArrayRef<uint8_t> bytes);
+uint64_t packedSum(ArrayRef<uint8_t> bytes);
 /// The offset at which the pixels begin, for a header whose counts are set and within the limits above.
 uint64_t packedPixelsAt(const PackedHeader& header);
 /// The value that header.header_sum must have.
@@ -71,7 +70,7 @@ class PackedFile {
  public:
   /// Maps a file and checks everything but the pixels, which would mean reading all of it. Errors name the file and the
   /// fault.
-  static llvm::Expected<std::shared_ptr<const PackedFile>> open(const std::string& path);
+  static Expected<std::shared_ptr<const PackedFile>> open(const std::string& path);
 
   const std::string& path() const { return path_; }
   const PackedHeader& header() const { return header_; }
@@ -81,15 +80,15 @@ class PackedFile {
   const uint8_t* pixels(uint64_t image) const { return bytes() + header_.pixels_at + image * header_.imageBytes(); }
   /// CorruptImage if the image's pixels do not have the sum in the index. Each image is checked once, by this process
   /// or one that it forked.
-  llvm::Error check(uint64_t image) const;
+  Error check(uint64_t image) const;
   /// An image in messages: "test image 7".
   std::string describe(uint64_t image) const;
 
  private:
   PackedFile() = default;
   const uint8_t* bytes() const { return reinterpret_cast<const uint8_t*>(file_->getBufferStart()); }
-  llvm::Error readHeader();
-  llvm::Error readIndex();
+  Error readHeader();
+  Error readIndex();
 
   std::string path_;
   PackedHeader header_{};
@@ -102,6 +101,6 @@ class PackedFile {
 
 /// Opens the training and test images of a packed file. Their pixels lie in the mapped file, and each image's sum is
 /// checked when it is first read.
-llvm::Expected<ImageSets> openPacked(const std::string& path);
+Expected<ImageSets> openPacked(const std::string& path);
 
 }  // namespace expc::data

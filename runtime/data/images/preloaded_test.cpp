@@ -10,7 +10,7 @@ template <typename T>
 std::vector<T> filled(const Images& images, const Preparation& preparation, int64_t index) {
   std::vector<T> out(preparation.imageBytes() / sizeof(T));
   std::vector<uint8_t> scratch;
-  llvm::cantFail(Preparer(preparation).fill(images, index, out.data(), scratch));
+  cantFail(Preparer(preparation).fill(images, index, out.data(), scratch));
   return out;
 }
 
@@ -20,19 +20,17 @@ void checkAlike(const Images& images, const Images& loaded, const Preparation& p
     const auto expected = filled<T>(images, preparation, index), found = filled<T>(loaded, preparation, index);
     REQUIRE(expected.size() == found.size());
     for (size_t i = 0; i < expected.size(); ++i)
-      REQUIRE(static_cast<double>(found[i]) == doctest::Approx(static_cast<double>(expected[i])).epsilon(1e-4));
+      REQUIRE(double(found[i]) == doctest::Approx(double(expected[i])).epsilon(1e-4));
   }
 }
 
 }  // namespace
 
 TEST_CASE("images held as tensors give the batches that files give, in each layout and type") {
-  const auto opened = [] {
-    return llvm::cantFail(open({.kind = Source::Kind::Synthetic, .path = "", .count = 20})).train;
-  };
+  const auto opened = [] { return cantFail(open({.kind = Source::Kind::Synthetic, .path = "", .count = 20})).train; };
   for (const Layout layout : {Layout::Nchw, Layout::Nhwc}) {
     const Preparation preparation{40, 40, 3, layout, Element::Float32};
-    const auto loaded = llvm::cantFail(preload(opened(), preparation));
+    const auto loaded = cantFail(preload(opened(), preparation));
     const auto images = opened();
     CHECK(loaded->count() == images->count());
     CHECK(loaded->label(7) == images->label(7));
@@ -52,7 +50,7 @@ TEST_CASE("an image that cannot be read is named before the training begins") {
     const std::string& origin() const override { return origin_; }
     std::optional<Shape> shape() const override { return std::nullopt; }
     int64_t label(int64_t) const override { return 0; }
-    llvm::Expected<Pixels> read(int64_t, std::vector<uint8_t>&) const override {
+    Expected<Pixels> read(int64_t, std::vector<uint8_t>&) const override {
       return llvm::make_error<CorruptImage>("shapes/7.jpg: no JPEG");
     }
 
@@ -60,8 +58,8 @@ TEST_CASE("an image that cannot be read is named before the training begins") {
     std::string origin_ = "shapes";
   };
   auto loaded = preload(std::make_unique<Broken>(), {8, 8});
-  REQUIRE_FALSE(static_cast<bool>(loaded));
-  CHECK(llvm::toString(loaded.takeError()) == "shapes/7.jpg: no JPEG");
+  REQUIRE_FALSE(bool(loaded));
+  CHECK(toString(loaded.takeError()) == "shapes/7.jpg: no JPEG");
 }
 
 }  // namespace expc::data

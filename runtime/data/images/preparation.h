@@ -23,7 +23,7 @@ enum class Element { UInt8, Float16, BFloat16, Float32, Float64 };
 /// Bytes of one element.
 constexpr size_t bytesOf(Element element) {
   constexpr size_t kBytes[] = {1, 2, 2, 4, 8};
-  return kBytes[static_cast<size_t>(element)];
+  return kBytes[size_t(element)];
 }
 
 /// The form of a batch's images in the host's memory.
@@ -36,7 +36,7 @@ struct Preparation {
   bool normalise = true;  // (v / 255 - mean) / std; false keeps 0 to 255
 
   /// Bytes of one prepared image.
-  size_t imageBytes() const { return static_cast<size_t>(rows * cols * channels) * bytesOf(element); }
+  size_t imageBytes() const { return size_t(rows * cols * channels) * bytesOf(element); }
 };
 
 }  // namespace expc::data

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/row_kernels.h"
 #include "runtime/data/images/stream.h"
 
@@ -22,7 +23,7 @@ constexpr size_t kTablesKept = 16;  // sizes of images whose filters are kept; f
 template <typename T, int Use>
 T* kept(int64_t elements) {
   static thread_local std::vector<T> memory;
-  if (memory.size() < static_cast<size_t>(elements)) memory.resize(elements);
+  if (memory.size() < size_t(elements)) memory.resize(elements);
   return memory.data();
 }
 
@@ -46,7 +47,7 @@ class Target {
         n_(preparation.cols),
         channels_(preparation.channels),
         planar_(preparation.layout == Layout::Nchw || preparation.channels == 1),
-        bytes_(static_cast<int64_t>(bytesOf(preparation.element))),
+        bytes_(int64_t(bytesOf(preparation.element))),
         out_(static_cast<char*>(out)) {
     direct_ = std::is_same_v<T, double> ? element_ == Element::Float64 : element_ == Element::Float32;
     if (!direct_) scratch_ = kept<T, 1>(channels_ * n_);
@@ -94,7 +95,7 @@ class Target {
   /// Converts n values to the batch's type.
   void convert(const T* values, int64_t n, char* out) const {
     if constexpr (std::is_same_v<T, double>) {
-      std::memcpy(out, values, static_cast<size_t>(n) * sizeof(double));
+      std::memcpy(out, values, size_t(n) * sizeof(double));
     } else {
       switch (element_) {
         case Element::UInt8:
@@ -104,7 +105,7 @@ class Target {
         case Element::BFloat16:
           return rows::toBFloat(values, n, reinterpret_cast<uint16_t*>(out));
         default:
-          std::memcpy(out, values, static_cast<size_t>(n) * sizeof(float));
+          std::memcpy(out, values, size_t(n) * sizeof(float));
       }
     }
   }
@@ -303,43 +304,42 @@ std::shared_ptr<const Preparer::Tables> Preparer::tables(int64_t rows, int64_t c
   return made;
 }
 
-llvm::Error Preparer::apply(const Pixels& image, void* out) const {
+Error Preparer::apply(const Pixels& image, void* out) const {
   if (image.rows < 1 || image.cols < 1 || (image.channels != 1 && image.channels != kChannels))
-    return base::failure("an image of {} x {} pixels and {} channels, expected 1 or 3 channels", image.cols, image.rows,
-                         image.channels);
-  if (image.channels > preparation_.channels) return base::failure("a colour image where one channel is wanted");
+    return failure("an image of {} x {} pixels and {} channels, expected 1 or 3 channels", image.cols, image.rows,
+                   image.channels);
+  if (image.channels > preparation_.channels) return failure("a colour image where one channel is wanted");
   const bool wide = preparation_.element == Element::Float64;
   // An image that was scaled in advance (preload).
   if (image.tensor) {
     (wide ? prepareTensor<double> : prepareTensor<float>)(preparation_, image.tensor, out);
-    return llvm::Error::success();
+    return Error::success();
   }
   const auto shape = tables(image.rows, image.cols);
   if (image.channels == 1) {
-    if (past_caches_ && streamGrey(preparation_, image, shape->across, shape->down, out)) return llvm::Error::success();
+    if (past_caches_ && streamGrey(preparation_, image, shape->across, shape->down, out)) return Error::success();
     (wide ? prepareGrey<double> : prepareGrey<float>)(preparation_, image, shape->across, shape->down, out);
-    return llvm::Error::success();
+    return Error::success();
   }
   const uint8_t* pixels = scaledColour(image, shape->across, shape->down);
-  if (past_caches_ && streamColour(preparation_, pixels, out)) return llvm::Error::success();
+  if (past_caches_ && streamColour(preparation_, pixels, out)) return Error::success();
   if (preparation_.element == Element::UInt8)
     copyColour(preparation_, pixels, static_cast<uint8_t*>(out));
   else
     (wide ? prepareColour<double> : prepareColour<float>)(preparation_, pixels, out);
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error Preparer::fill(const Images& images, int64_t index, void* out, std::vector<uint8_t>& scratch) const {
+Error Preparer::fill(const Images& images, int64_t index, void* out, std::vector<uint8_t>& scratch) const {
   const Preparation& want = preparation_;
   // A decoder writes bytes with channels last. If the batch wants just that and the size fits, nothing is left to do.
   const bool as_decoded = want.element == Element::UInt8 && (want.layout == Layout::Nhwc || want.channels == 1);
-  auto pixels = as_decoded
-                    ? images.readInto(index, {want.rows, want.cols, want.channels}, static_cast<uint8_t*>(out), scratch)
-                    : images.read(index, scratch);
-  if (!pixels) return pixels.takeError();
-  if (pixels->data == out) return llvm::Error::success();
-  auto error = apply(*pixels, out);
-  return error ? base::failure("{}: {}", images.nameOf(index), std::move(error)) : std::move(error);
+  auto pixels = TRY(
+      as_decoded ? images.readInto(index, {want.rows, want.cols, want.channels}, static_cast<uint8_t*>(out), scratch)
+                 : images.read(index, scratch));
+  if (pixels.data == out) return Error::success();
+  auto error = apply(pixels, out);
+  return error ? failure("{}: {}", images.nameOf(index), std::move(error)) : std::move(error);
 }
 
 }  // namespace expc::data

@@ -4,13 +4,12 @@
 // those of torchvision, so that losses can be compared with Python; decode.cpp gives the pixels, row_kernels.h and
 // stream.h have the inner loops, taps.h the filters.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/images.h"
 #include "runtime/data/images/preparation.h"
 #include "runtime/data/images/taps.h"
@@ -38,10 +37,10 @@ class Preparer {
 
   /// Writes preparation().imageBytes() bytes to `out`, which needs no alignment. It is an error if the image has
   /// neither 1 nor 3 channels, 3 where 1 is wanted, or a side of 0.
-  llvm::Error apply(const Pixels& image, void* out) const;
+  Error apply(const Pixels& image, void* out) const;
   /// Reads an image of a set and prepares it. `scratch` is kept from call to call, one for each thread. Errors name the
   /// image.
-  llvm::Error fill(const Images& images, int64_t index, void* out, std::vector<uint8_t>& scratch) const;
+  Error fill(const Images& images, int64_t index, void* out, std::vector<uint8_t>& scratch) const;
 
  private:
   struct Tables;

@@ -19,24 +19,24 @@ namespace {
 std::vector<uint8_t> randomImage(int64_t bytes, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<uint8_t> image(static_cast<size_t>(bytes));
-  for (auto& value : image) value = static_cast<uint8_t>(random());
+  for (auto& value : image) value = uint8_t(random());
   return image;
 }
 
 template <typename T>
 std::vector<T> prepared(const Preparation& preparation, const Pixels& image) {
   std::vector<T> out(preparation.imageBytes() / sizeof(T));
-  llvm::cantFail(Preparer(preparation).apply(image, out.data()));
+  cantFail(Preparer(preparation).apply(image, out.data()));
   return out;
 }
 
 /// The textbook form: a source coordinate for each output pixel, clamped at the edges, four neighbours.
 double bilinear(const std::vector<uint8_t>& image, int64_t rows, int64_t cols, int64_t size, int64_t y, int64_t x) {
   const auto at = [&](int64_t r, int64_t c) {
-    return static_cast<double>(image[std::min(r, rows - 1) * cols + std::min(c, cols - 1)]);
+    return double(image[std::min(r, rows - 1) * cols + std::min(c, cols - 1)]);
   };
   const double sy = std::max(0.0, (y + 0.5) * rows / size - 0.5), sx = std::max(0.0, (x + 0.5) * cols / size - 0.5);
-  const auto r = static_cast<int64_t>(sy), c = static_cast<int64_t>(sx);
+  const auto r = int64_t(sy), c = int64_t(sx);
   const double fy = sy - r, fx = sx - c;
   return (1 - fy) * ((1 - fx) * at(r, c) + fx * at(r, c + 1)) + fy * ((1 - fx) * at(r + 1, c) + fx * at(r + 1, c + 1));
 }
@@ -97,8 +97,8 @@ TEST_CASE("a constant image stays constant at any size") {
 
 float fromHalf(uint16_t bits) {
   const int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
-  const float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
-                                        : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
+  const float magnitude =
+      exponent == 0 ? std::ldexp(float(mantissa), -24) : std::ldexp(float(mantissa + 1024), exponent - 25);
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("every element type, layout and channel count holds the same image") {
             for (size_t i = 0; i < exact.size(); ++i) {
               REQUIRE(std::abs(single[i] - exact[i]) < 2e-6 * unit);
               REQUIRE(std::abs(fromHalf(half[i]) - exact[i]) <= std::abs(exact[i]) / 2048 + 2e-6 * unit);
-              const auto wide = std::bit_cast<float>(static_cast<uint32_t>(brain[i]) << 16);
+              const auto wide = std::bit_cast<float>(uint32_t(brain[i]) << 16);
               REQUIRE(std::abs(wide - exact[i]) <= std::abs(exact[i]) / 256 + 2e-6 * unit);
             }
             if (normalise) continue;
@@ -169,7 +169,7 @@ TEST_CASE("what does not fit is refused") {
   const std::vector<uint8_t> image(48, 0);
   std::vector<float> out(3 * 16);
   const auto refusal = [&](int64_t kept, const Pixels& pixels) {
-    return llvm::toString(Preparer({4, 4, kept, Layout::Nchw, Element::Float32}).apply(pixels, out.data()));
+    return toString(Preparer({4, 4, kept, Layout::Nchw, Element::Float32}).apply(pixels, out.data()));
   };
   CHECK(refusal(1, {image.data(), 4, 4, 3}).find("one channel is wanted") != std::string::npos);
   CHECK(refusal(3, {image.data(), 4, 4, 2}).find("2 channels") != std::string::npos);
@@ -182,7 +182,7 @@ TEST_CASE("threads share a preparer whose images differ in shape") {
   std::vector<std::vector<float>> wanted(40);
   const auto run = [&](int64_t side, std::vector<float>& out) {
     out.resize(300);
-    llvm::cantFail(preparer.apply({image.data(), side, 60, side % 2 == 0 ? 3 : 1}, out.data()));
+    cantFail(preparer.apply({image.data(), side, 60, side % 2 == 0 ? 3 : 1}, out.data()));
   };
   for (int64_t side = 1; side < 40; ++side) run(side, wanted[side]);
   std::atomic<int> wrong{0};

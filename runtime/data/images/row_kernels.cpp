@@ -19,7 +19,7 @@ namespace expc::data::rows {
 namespace {
 
 /// A sum in fixed point as a byte. kHalf was added before, so the shift rounds half up, as PIL does.
-EXPC_INLINE uint8_t clipped(int32_t sum) { return static_cast<uint8_t>(std::clamp(sum >> kFixedBits, 0, 255)); }
+EXPC_INLINE uint8_t clipped(int32_t sum) { return uint8_t(std::clamp(sum >> kFixedBits, 0, 255)); }
 constexpr int32_t kHalf = 1 << (kFixedBits - 1);
 
 /// Converts to half precision, rounding to nearest even, without F16C, which plain x86-64 lacks. Normal numbers are
@@ -34,7 +34,7 @@ EXPC_INLINE uint16_t half(float value) {
   const uint32_t huge = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
   uint32_t result = magnitude < 0x38800000u ? tiny : normal;
   result = magnitude >= 0x477ff000u ? huge : result;
-  return static_cast<uint16_t>(result | (sign >> 16));
+  return uint16_t(result | (sign >> 16));
 }
 
 }  // namespace
@@ -120,12 +120,12 @@ EXPC_CLONES void toHalf(const float* __restrict in, int64_t n, uint16_t* __restr
 EXPC_CLONES void toBFloat(const float* __restrict in, int64_t n, uint16_t* __restrict out) {
   for (int64_t x = 0; x < n; ++x) {  // prepared pixels are finite, so NaN needs no care
     const auto bits = std::bit_cast<uint32_t>(in[x]);
-    out[x] = static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
+    out[x] = uint16_t((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
   }
 }
 
 EXPC_CLONES void toBytes(const float* __restrict in, int64_t n, uint8_t* __restrict out) {
-  for (int64_t x = 0; x < n; ++x) out[x] = static_cast<uint8_t>(std::clamp(static_cast<int32_t>(in[x] + 0.5f), 0, 255));
+  for (int64_t x = 0; x < n; ++x) out[x] = uint8_t(std::clamp(int32_t(in[x] + 0.5f), 0, 255));
 }
 
 EXPC_CLONES void scaleAcross(const uint8_t* __restrict pixels, const int32_t* __restrict first,

@@ -14,8 +14,7 @@ std::vector<int64_t> randomPermutation(int64_t n, uint64_t seed) {
   std::vector<int64_t> order(n);
   std::iota(order.begin(), order.end(), int64_t{0});
   // torch's randperm_cpu: the modulo is biased, but must be the same.
-  for (int64_t i = 0; i + 1 < n; ++i)
-    std::swap(order[i], order[i + static_cast<int64_t>(random() % static_cast<uint64_t>(n - i))]);
+  for (int64_t i = 0; i + 1 < n; ++i) std::swap(order[i], order[i + int64_t(random() % uint64_t(n - i))]);
   return order;
 }
 
@@ -25,14 +24,14 @@ std::vector<int64_t> DistributedSampler::indices(int64_t epoch) const {
   assert(world > 0 && rank >= 0 && rank < world && count >= 0);
   std::vector<int64_t> order;
   if (shuffle) {
-    order = randomPermutation(count, seed + static_cast<uint64_t>(epoch));
+    order = randomPermutation(count, seed + uint64_t(epoch));
   } else {
     order.resize(count);
     std::iota(order.begin(), order.end(), int64_t{0});
   }
   std::vector<int64_t> mine(perRank());
   // The modulo repeats the order from its start.
-  for (size_t i = 0; i < mine.size(); ++i) mine[i] = order[(rank + static_cast<int64_t>(i) * world) % count];
+  for (size_t i = 0; i < mine.size(); ++i) mine[i] = order[(rank + int64_t(i) * world) % count];
   return mine;
 }
 

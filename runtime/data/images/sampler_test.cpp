@@ -27,15 +27,15 @@ TEST_CASE("ranks cover an epoch together, with repeats only in the padding") {
         for (int64_t rank = 0; rank < world; ++rank) {
           DistributedSampler sampler{count, world, rank, true, 1, drop};
           const auto mine = sampler.indices(2);
-          CHECK(static_cast<int64_t>(mine.size()) == sampler.perRank());
+          CHECK(int64_t(mine.size()) == sampler.perRank());
           seen.insert(mine.begin(), mine.end());
         }
         const std::set<int64_t> distinct(seen.begin(), seen.end());
         if (drop)
           CHECK(distinct.size() == seen.size());
         else
-          CHECK(static_cast<int64_t>(distinct.size()) == count);
-        CHECK(static_cast<int64_t>(seen.size()) % world == 0);
+          CHECK(int64_t(distinct.size()) == count);
+        CHECK(int64_t(seen.size()) % world == 0);
       }
     }
   }

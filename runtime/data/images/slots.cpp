@@ -31,19 +31,18 @@ Memory mapped(int sharing) {
 Memory ownMemory() { return mapped(MAP_PRIVATE); }
 Memory sharedMemory() { return mapped(MAP_SHARED); }
 
-llvm::Expected<std::shared_ptr<Slots>> Slots::create(size_t count, int64_t items, size_t image_bytes,
-                                                     const Memory& memory) {
+Expected<std::shared_ptr<Slots>> Slots::create(size_t count, int64_t items, size_t image_bytes, const Memory& memory) {
   std::shared_ptr<Slots> slots(new Slots());
   // Labels begin at a cache line of their own.
   constexpr size_t kAlignment = 64;
   slots->image_bytes_ = image_bytes;
-  slots->labels_at_ = (static_cast<size_t>(items) * image_bytes + kAlignment - 1) / kAlignment * kAlignment;
-  slots->bytes_ = slots->labels_at_ + static_cast<size_t>(items) * sizeof(int64_t);
+  slots->labels_at_ = (size_t(items) * image_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  slots->bytes_ = slots->labels_at_ + size_t(items) * sizeof(int64_t);
   for (size_t i = 0; i < count; ++i) {
     auto place = memory(slots->bytes_);
     if (!place)
-      return base::failure("loader: no memory for {} batches of {} bytes; lower batch, size, workers or prefetch",
-                           count, slots->bytes_);
+      return failure("loader: no memory for {} batches of {} bytes; lower batch, size, workers or prefetch", count,
+                     slots->bytes_);
     slots->memory_of_.push_back(std::move(place));
     // The first slot is taken first.
     slots->free_.push_back(count - 1 - i);
@@ -64,7 +63,7 @@ void Slots::give(size_t slot) {
   std::function<void()> call;
   {
     const std::lock_guard lock(mutex_);
-    assert(!llvm::is_contained(free_, slot));
+    assert(!is_contained(free_, slot));
     free_.push_back(slot);
     call = on_give_;
   }

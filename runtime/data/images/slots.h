@@ -4,8 +4,6 @@
 // loader or a batch in one of them, so a batch may outlive its loader. Allocation during a run would fault pages in and
 // disturb what is measured.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/batches.h"
 
 namespace expc::data {
@@ -27,8 +26,7 @@ Memory sharedMemory();
 class Slots : public std::enable_shared_from_this<Slots> {
  public:
   /// Makes `count` slots, each for `items` images of `image_bytes` and as many labels. An error if memory is short.
-  static llvm::Expected<std::shared_ptr<Slots>> create(size_t count, int64_t items, size_t image_bytes,
-                                                       const Memory& memory);
+  static Expected<std::shared_ptr<Slots>> create(size_t count, int64_t items, size_t image_bytes, const Memory& memory);
 
   /// A free slot, or nothing if there is none.
   std::optional<size_t> take();

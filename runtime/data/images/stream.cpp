@@ -50,7 +50,7 @@ const float* grownLines(const Pixels& image, const Taps& across) {
   static thread_local std::vector<float> line, lines;
   const int64_t width = across.outputs * kChannels;
   line.resize(image.cols + kBehind);
-  if (lines.size() < static_cast<size_t>(image.rows * width)) lines.resize(image.rows * width);
+  if (lines.size() < size_t(image.rows * width)) lines.resize(image.rows * width);
   const rows::Affine<float> affine = rows::affineOf<float>(/*normalise=*/true);
   for (int64_t row = 0; row < image.rows; ++row) {
     stream::widen(image.data + row * image.cols, image.cols, line.data());

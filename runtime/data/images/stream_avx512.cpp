@@ -67,12 +67,12 @@ inline int64_t streamLine(Narrow* out, int64_t i, Make& make) {
 
 /// Elements of a line.
 template <typename Out>
-constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(Out));
+constexpr int64_t kLine = 64 / int64_t(sizeof(Out));
 
 /// The elements of its line that lie in front of `place`.
 template <typename Out>
 inline int64_t before(const Out* place) {
-  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(place) % 64 / sizeof(Out));
+  return int64_t(reinterpret_cast<uintptr_t>(place) % 64 / sizeof(Out));
 }
 
 /// Writes elements [from, to), as make(i, which) computes them, to `place` by plain stores.
@@ -163,7 +163,7 @@ void copy(const uint8_t* from, int64_t bytes, uint8_t* to) {
   const auto plain = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) to[i] = from[i];
   };
-  int64_t i = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(to) % 64);
+  int64_t i = int64_t(-reinterpret_cast<uintptr_t>(to) % 64);
   if (i > bytes) i = bytes;
   plain(0, i);
   for (; i + 64 <= bytes; i += 64)

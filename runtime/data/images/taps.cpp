@@ -11,7 +11,7 @@ namespace expc::data {
 
 Taps makeTaps(int64_t inputs, int64_t outputs) {
   assert(inputs > 0 && outputs > 0);
-  const double scale = static_cast<double>(inputs) / static_cast<double>(outputs);
+  const double scale = double(inputs) / double(outputs);
   // An axis that grows keeps the filter of one input pixel; one that shrinks widens it.
   const double support = std::max(scale, 1.0);
   // The inputs of each output, and the largest number of them.
@@ -20,9 +20,9 @@ Taps makeTaps(int64_t inputs, int64_t outputs) {
   taps.inputs = inputs;
   taps.outputs = outputs;
   for (int64_t i = 0; i < outputs; ++i) {
-    const double centre = scale * (static_cast<double>(i) + 0.5);
-    begin[i] = std::max<int64_t>(0, static_cast<int64_t>(centre - support + 0.5));
-    end[i] = std::min<int64_t>(inputs, static_cast<int64_t>(centre + support + 0.5));
+    const double centre = scale * (double(i) + 0.5);
+    begin[i] = std::max<int64_t>(0, int64_t(centre - support + 0.5));
+    end[i] = std::min<int64_t>(inputs, int64_t(centre + support + 0.5));
     taps.width = std::max(taps.width, end[i] - begin[i]);
   }
   taps.first.resize(outputs);
@@ -30,12 +30,12 @@ Taps makeTaps(int64_t inputs, int64_t outputs) {
   for (int64_t i = 0; i < outputs; ++i) {
     // Every output reads `width` inputs; if it needs fewer, the others get no weight.
     const int64_t first = std::min(begin[i], inputs - taps.width);
-    taps.first[i] = static_cast<int32_t>(first);
-    const double centre = scale * (static_cast<double>(i) + 0.5);
+    taps.first[i] = int32_t(first);
+    const double centre = scale * (double(i) + 0.5);
     const double narrowed = 1.0 / support;  // multiplied by, as PIL does: dividing would round differently
     double sum = 0;
     for (int64_t j = begin[i]; j < end[i]; ++j) {
-      const double distance = (static_cast<double>(j) - centre + 0.5) * narrowed;
+      const double distance = (double(j) - centre + 0.5) * narrowed;
       const double weight = std::max(0.0, 1.0 - std::abs(distance));
       taps.weights64[(j - first) * outputs + i] = weight;
       sum += weight;
@@ -45,8 +45,7 @@ Taps makeTaps(int64_t inputs, int64_t outputs) {
   }
   taps.weights32.assign(taps.weights64.begin(), taps.weights64.end());
   taps.fixed.reserve(taps.weights64.size());
-  for (double weight : taps.weights64)
-    taps.fixed.push_back(static_cast<int32_t>(0.5 + weight * (int64_t{1} << kFixedBits)));
+  for (double weight : taps.weights64) taps.fixed.push_back(int32_t(0.5 + weight * (int64_t{1} << kFixedBits)));
   return taps;
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::llama {
 namespace {
@@ -40,12 +41,12 @@ constexpr Named kNamed[] = {{"llama3_8b", 128256, 4096, 32, 32, 8, 128, 14336, 8
 /// missing, as Hugging Face writes it.
 class Reader {
  public:
-  Reader(const llvm::json::Object& object, std::vector<std::string>& wrong) : object_(object), wrong_(wrong) {}
+  Reader(const json::Object& object, std::vector<std::string>& wrong) : object_(object), wrong_(wrong) {}
 
   /// A size from 1 to `most`; `otherwise` if it is missing, an error if that is nothing. Returns 1 after an error, so
   /// that the checks which follow may divide by it.
-  int64_t size(llvm::StringRef key, std::optional<int64_t> otherwise, int64_t most = kLargestSize) {
-    const llvm::json::Value* value = find(key);
+  int64_t size(StringRef key, std::optional<int64_t> otherwise, int64_t most = kLargestSize) {
+    const json::Value* value = find(key);
     if (!value) {
       if (!otherwise) wrong_.push_back(fmt::format("no {}", key));
       return otherwise.value_or(1);
@@ -58,8 +59,8 @@ class Reader {
   }
 
   /// A number above zero; `otherwise` if it is missing.
-  double positive(llvm::StringRef key, double otherwise) {
-    const llvm::json::Value* value = find(key);
+  double positive(StringRef key, double otherwise) {
+    const json::Value* value = find(key);
     if (!value) return otherwise;
     const auto number = value->getAsNumber();
     if (number && std::isfinite(*number) && *number > 0) return *number;
@@ -68,8 +69,8 @@ class Reader {
   }
 
   /// A switch; false if it is missing.
-  bool flag(llvm::StringRef key) {
-    const llvm::json::Value* value = find(key);
+  bool flag(StringRef key) {
+    const json::Value* value = find(key);
     if (!value) return false;
     if (const auto flag = value->getAsBoolean()) return *flag;
     wrong_.push_back(fmt::format("{} must be true or false", key));
@@ -77,32 +78,32 @@ class Reader {
   }
 
   /// Checks that a text has the only value that is supported, if it is given at all.
-  void only(llvm::StringRef key, llvm::StringRef wanted) {
-    const llvm::json::Value* value = find(key);
+  void only(StringRef key, StringRef wanted) {
+    const json::Value* value = find(key);
     if (!value) return;
     const auto text = value->getAsString();
     if (!text || *text != wanted) wrong_.push_back(fmt::format("{} must be \"{}\"", key, wanted));
   }
 
   /// Checks that a switch is off: this decoder has nothing for it.
-  void no(llvm::StringRef key) {
+  void no(StringRef key) {
     if (flag(key)) wrong_.push_back(fmt::format("{} is set, Llama 3 has none", key));
   }
 
   /// A member; null if it is missing or null.
-  const llvm::json::Value* find(llvm::StringRef key) const {
-    const llvm::json::Value* value = object_.get(key);
+  const json::Value* find(StringRef key) const {
+    const json::Value* value = object_.get(key);
     return !value || value->getAsNull() ? nullptr : value;
   }
 
  private:
-  const llvm::json::Object& object_;
+  const json::Object& object_;
   std::vector<std::string>& wrong_;
 };
 
 /// Reads rope_scaling of config.json, or rope_parameters, which newer versions of transformers write in its place.
 /// Nothing if positions are not scaled.
-std::optional<RopeScaling> readScaling(const llvm::json::Object& object, std::vector<std::string>& wrong) {
+std::optional<RopeScaling> readScaling(const json::Object& object, std::vector<std::string>& wrong) {
   // Older files call it "type".
   auto type = object.getString("rope_type");
   if (!type) type = object.getString("type");
@@ -124,16 +125,16 @@ std::optional<RopeScaling> readScaling(const llvm::json::Object& object, std::ve
 }
 
 /// Whether a value is the id of a token, or a list of up to 64 of them.
-bool isTokenIds(const llvm::json::Value& value) {
+bool isTokenIds(const json::Value& value) {
   constexpr size_t kMost = 64;
-  const auto is_id = [](const llvm::json::Value& id) { return id.getAsInteger().value_or(-1) >= 0; };
+  const auto is_id = [](const json::Value& id) { return id.getAsInteger().value_or(-1) >= 0; };
   const auto* list = value.getAsArray();
   return list ? list->size() <= kMost && llvm::all_of(*list, is_id) : is_id(value);
 }
 
 }  // namespace
 
-std::optional<Config> namedConfig(llvm::StringRef name) {
+std::optional<Config> namedConfig(StringRef name) {
   for (const Named& named : kNamed) {
     if (name != named.name) continue;
     Config c{named.vocabulary, named.width,      named.layers,    named.heads,
@@ -145,9 +146,9 @@ std::optional<Config> namedConfig(llvm::StringRef name) {
   return std::nullopt;
 }
 
-llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
+Expected<Config> configFromJson(const json::Value& json) {
   const auto* object = json.getAsObject();
-  if (!object) return base::failure("expected an object");
+  if (!object) return failure("expected an object");
   std::vector<std::string> wrong;
   Reader reader(*object, wrong);
   Config c;
@@ -176,7 +177,7 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
   if (c.head_width % 2 != 0) wrong.push_back("a head's width must be even");
   // The older name first, so that rope_parameters, the newer one, wins if both are given.
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    const llvm::json::Value* value = reader.find(key);
+    const json::Value* value = reader.find(key);
     if (!value) continue;
     if (const auto* scaling = value->getAsObject()) {
       // rope_parameters holds the base too.
@@ -187,35 +188,35 @@ llvm::Expected<Config> configFromJson(const llvm::json::Value& json) {
     }
   }
   for (const char* key : kTokenIds)
-    if (const llvm::json::Value* value = reader.find(key); value && isTokenIds(*value)) c.token_ids[key] = *value;
-  if (!wrong.empty()) return base::failure("not Llama 3: {}", fmt::join(wrong, "; "));
+    if (const json::Value* value = reader.find(key); value && isTokenIds(*value)) c.token_ids[key] = *value;
+  if (!wrong.empty()) return failure("not Llama 3: {}", fmt::join(wrong, "; "));
   return c;
 }
 
-llvm::json::Object configToJson(const Config& c, llvm::StringRef dtype) {
-  llvm::json::Object json{{"architectures", llvm::json::Array{"LlamaForCausalLM"}},
-                          {"model_type", "llama"},
-                          {"hidden_act", "silu"},
-                          {"attention_bias", false},
-                          {"mlp_bias", false},
-                          {"vocab_size", c.vocabulary},
-                          {"hidden_size", c.width},
-                          {"num_hidden_layers", c.layers},
-                          {"num_attention_heads", c.heads},
-                          {"num_key_value_heads", c.kv_heads},
-                          {"head_dim", c.head_width},
-                          {"intermediate_size", c.mlp_width},
-                          {"max_position_embeddings", c.max_positions},
-                          {"rms_norm_eps", c.norm_epsilon},
-                          {"rope_theta", c.rope_base},
-                          {"tie_word_embeddings", c.tied},
-                          {"torch_dtype", dtype}};
+json::Object configToJson(const Config& c, StringRef dtype) {
+  json::Object json{{"architectures", json::Array{"LlamaForCausalLM"}},
+                    {"model_type", "llama"},
+                    {"hidden_act", "silu"},
+                    {"attention_bias", false},
+                    {"mlp_bias", false},
+                    {"vocab_size", c.vocabulary},
+                    {"hidden_size", c.width},
+                    {"num_hidden_layers", c.layers},
+                    {"num_attention_heads", c.heads},
+                    {"num_key_value_heads", c.kv_heads},
+                    {"head_dim", c.head_width},
+                    {"intermediate_size", c.mlp_width},
+                    {"max_position_embeddings", c.max_positions},
+                    {"rms_norm_eps", c.norm_epsilon},
+                    {"rope_theta", c.rope_base},
+                    {"tie_word_embeddings", c.tied},
+                    {"torch_dtype", dtype}};
   if (c.rope_scaling)
-    json["rope_scaling"] = llvm::json::Object{{"rope_type", "llama3"},
-                                              {"factor", c.rope_scaling->factor},
-                                              {"low_freq_factor", c.rope_scaling->low_frequency_factor},
-                                              {"high_freq_factor", c.rope_scaling->high_frequency_factor},
-                                              {"original_max_position_embeddings", c.rope_scaling->original_positions}};
+    json["rope_scaling"] = json::Object{{"rope_type", "llama3"},
+                                        {"factor", c.rope_scaling->factor},
+                                        {"low_freq_factor", c.rope_scaling->low_frequency_factor},
+                                        {"high_freq_factor", c.rope_scaling->high_frequency_factor},
+                                        {"original_max_position_embeddings", c.rope_scaling->original_positions}};
   for (const auto& [key, value] : c.token_ids) json[key] = value;
   return json;
 }
@@ -248,23 +249,21 @@ std::vector<TensorSpec> weightSpecs(const Config& c) {
   return specs;
 }
 
-llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path) {
-  auto file = files::read(path, files::kMostByHand);
-  if (!file) return file.takeError();
+Expected<json::Value> readJsonFile(const std::string& path) {
+  auto file = TRY(files::read(path, files::kMostByHand));
   // A Git LFS pointer or a compressed file is a common slip; its error says what the file is.
-  if (const auto form = files::formOf((*file)->getBuffer()); !form.empty())
-    return base::failure("{}: not JSON but {}", path, form);
-  auto value = base::parseJson((*file)->getBuffer());
-  if (!value) return base::failure("{}: {}", path, value.takeError());
+  if (const auto form = files::formOf(file->getBuffer()); !form.empty())
+    return failure("{}: not JSON but {}", path, form);
+  auto value = base::parseJson(file->getBuffer());
+  if (!value) return failure("{}: {}", path, value.takeError());
   return value;
 }
 
-llvm::Expected<Config> readConfig(const std::string& folder) {
+Expected<Config> readConfig(const std::string& folder) {
   const std::string path = folder + "/config.json";
-  auto json = readJsonFile(path);
-  if (!json) return json.takeError();
-  auto config = configFromJson(*json);
-  if (!config) return base::failure("{}: {}", path, config.takeError());
+  auto json = TRY(readJsonFile(path));
+  auto config = configFromJson(json);
+  if (!config) return failure("{}: {}", path, config.takeError());
   return config;
 }
 

@@ -4,14 +4,14 @@
 // config.json. From a Config follow the names and shapes of all weights. This file knows nothing of the weights'
 // values; weight_source.h reads these.
 
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::llama {
 
@@ -42,7 +42,7 @@ struct Config {
   bool tied = false;  // the head shares the embedding's weight
   /// bos_token_id, eos_token_id and pad_token_id of config.json, each a number or a list of them. A model that is
   /// written keeps them; without them its generation would not end.
-  llvm::json::Object token_ids = {};
+  json::Object token_ids = {};
 
   /// Widths of all heads together: of queries, and of keys and values.
   int64_t queryWidth() const { return heads * head_width; }
@@ -51,15 +51,15 @@ struct Config {
 
 /// The sizes of llama3_8b, llama3_2_3b, llama3_2_1b or tiny (4 layers of width 256, 8,192 tokens); nothing for another
 /// name.
-std::optional<Config> namedConfig(llvm::StringRef name);
+std::optional<Config> namedConfig(StringRef name);
 
 /// Reads the content of a config.json. If this decoder cannot be that model, one error lists every reason.
-llvm::Expected<Config> configFromJson(const llvm::json::Value& json);
+Expected<Config> configFromJson(const json::Value& json);
 /// Reads the config.json in a model's folder. Errors name the file and list every reason.
-llvm::Expected<Config> readConfig(const std::string& folder);
+Expected<Config> readConfig(const std::string& folder);
 /// The config.json of a model for Hugging Face's LlamaForCausalLM; `dtype` is torch's name of the weights' type
 /// ("bfloat16").
-llvm::json::Object configToJson(const Config& config, llvm::StringRef dtype);
+json::Object configToJson(const Config& config, StringRef dtype);
 
 /// The use of a weight. The order matters: weights from Head on are multiplied with inputs, and those behind Head
 /// belong to a block, whose weights are numbered in this order.
@@ -85,6 +85,6 @@ inline bool isProduct(Role role) { return role >= Role::Head; }
 inline bool isBlockProduct(Role role) { return role > Role::Head; }
 
 /// Reads a JSON file of a model's folder, at most 64 MiB. Errors name it.
-llvm::Expected<llvm::json::Value> readJsonFile(const std::string& path);
+Expected<json::Value> readJsonFile(const std::string& path);
 
 }  // namespace expc::llama

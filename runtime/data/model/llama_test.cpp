@@ -10,10 +10,10 @@ namespace expc::llama {
 namespace {
 
 std::string errorOf(const char* text) {
-  auto json = llvm::json::parse(text);
-  REQUIRE(static_cast<bool>(json));
+  auto json = json::parse(text);
+  REQUIRE(bool(json));
   auto config = configFromJson(*json);
-  return config ? "" : llvm::toString(config.takeError());
+  return config ? "" : toString(config.takeError());
 }
 
 int64_t parameterCount(const Config& config) {
@@ -35,7 +35,7 @@ TEST_CASE("a configuration goes to JSON and back") {
   for (const char* name : {"llama3_8b", "llama3_2_3b", "tiny"}) {
     const Config config = namedConfig(name).value();
     auto read = configFromJson(configToJson(config, "bfloat16"));
-    REQUIRE(static_cast<bool>(read));
+    REQUIRE(bool(read));
     CHECK(parameterCount(*read) == parameterCount(config));
     CHECK(read->rope_scaling.has_value() == config.rope_scaling.has_value());
     if (config.rope_scaling) CHECK(read->rope_scaling->factor == config.rope_scaling->factor);
@@ -45,25 +45,25 @@ TEST_CASE("a configuration goes to JSON and back") {
 }
 
 TEST_CASE("ids of tokens are kept, and only those") {
-  llvm::json::Object json = configToJson(namedConfig("tiny").value(), "float32");
+  json::Object json = configToJson(namedConfig("tiny").value(), "float32");
   json["bos_token_id"] = 5;
-  json["eos_token_id"] = llvm::json::Array{6, 7};
-  json["pad_token_id"] = llvm::json::Array{llvm::json::Object{{"a", "b"}}};
+  json["eos_token_id"] = json::Array{6, 7};
+  json["pad_token_id"] = json::Array{json::Object{{"a", "b"}}};
   auto read = configFromJson(std::move(json));
-  REQUIRE(static_cast<bool>(read));
-  const llvm::json::Object written = configToJson(*read, "float32");
+  REQUIRE(bool(read));
+  const json::Object written = configToJson(*read, "float32");
   CHECK(written.getInteger("bos_token_id") == 5);
   REQUIRE(written.getArray("eos_token_id") != nullptr);
-  CHECK(*written.getArray("eos_token_id") == llvm::json::Array{6, 7});
+  CHECK(*written.getArray("eos_token_id") == json::Array{6, 7});
   CHECK(written.get("pad_token_id") == nullptr);
 }
 
 TEST_CASE("newer files put the rotation's base beside its scaling") {
   auto json = configToJson(namedConfig("tiny").value(), "float32");
   json.erase("rope_theta");
-  json["rope_parameters"] = llvm::json::Object{{"rope_type", "llama3"}, {"rope_theta", 250000.0}, {"factor", 4.0}};
+  json["rope_parameters"] = json::Object{{"rope_type", "llama3"}, {"rope_theta", 250000.0}, {"factor", 4.0}};
   auto config = configFromJson(std::move(json));
-  REQUIRE(static_cast<bool>(config));
+  REQUIRE(bool(config));
   CHECK(config->rope_base == 250000);
   CHECK(config->rope_scaling->factor == 4);
 }

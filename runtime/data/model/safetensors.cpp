@@ -25,6 +25,7 @@
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::safetensors {
 namespace {
@@ -41,19 +42,16 @@ struct TypeName {
 constexpr std::array<TypeName, 9> kTypes = {
     {{"BOOL", 1}, {"U8", 1}, {"I8", 1}, {"I32", 4}, {"I64", 8}, {"F16", 2}, {"BF16", 2}, {"F32", 4}, {"F64", 8}}};
 
-using base::failure;
-
 /// A whole number of the header that is not negative.
-std::optional<uint64_t> wholeNumber(const llvm::json::Value& value) {
+std::optional<uint64_t> wholeNumber(const json::Value& value) {
   const auto number = value.getAsInteger();
   if (!number || *number < 0) return std::nullopt;
-  return static_cast<uint64_t>(*number);
+  return uint64_t(*number);
 }
 
 /// Reads one entry of the header and checks it against the `available` bytes behind the header. Returns the fault, or
 /// nothing.
-std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::ArrayRef<uint8_t> available,
-                                     TensorInfo& info) {
+std::optional<std::string> readEntry(const json::Value& value, ArrayRef<uint8_t> available, TensorInfo& info) {
   const auto* object = value.getAsObject();
   if (!object) return "expected an object";
   const auto dtype = object->getString("dtype");
@@ -66,15 +64,15 @@ std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::Array
   if (!shape) return "no shape";
   if (shape->size() > kMostDimensions)
     return fmt::format("{} dimensions, expected at most {}", shape->size(), kMostDimensions);
-  uint64_t bytes = static_cast<uint64_t>(kTypes[type].bytes);
+  uint64_t bytes = uint64_t(kTypes[type].bytes);
   for (const auto& dimension : *shape) {
     const auto size = wholeNumber(dimension);
     if (!size) return "a dimension that is not a whole number";
     // A product that overflowed could make a huge shape look as if it fitted its range.
-    if (*size > 0 && bytes > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / *size)
+    if (*size > 0 && bytes > uint64_t(std::numeric_limits<int64_t>::max()) / *size)
       return "a shape too large to address";
     bytes *= *size;
-    info.shape.push_back(static_cast<int64_t>(*size));
+    info.shape.push_back(int64_t(*size));
   }
 
   const auto* offsets = object->getArray("data_offsets");
@@ -90,18 +88,17 @@ std::optional<std::string> readEntry(const llvm::json::Value& value, llvm::Array
 
 }  // namespace
 
-int64_t elementBytes(DType type) { return kTypes[static_cast<size_t>(type)].bytes; }
-const char* dtypeName(DType type) { return kTypes[static_cast<size_t>(type)].name; }
+int64_t elementBytes(DType type) { return kTypes[size_t(type)].bytes; }
+const char* dtypeName(DType type) { return kTypes[size_t(type)].name; }
 
 int64_t TensorInfo::elements() const { return std::ssize(bytes) / elementBytes(dtype); }
 
-llvm::Expected<File> File::open(const std::string& path) {
-  auto buffer = files::map(path);
-  if (!buffer) return buffer.takeError();
-  return parse(std::move(*buffer), path);
+Expected<File> File::open(const std::string& path) {
+  auto buffer = TRY(files::map(path));
+  return parse(std::move(buffer), path);
 }
 
-void File::letGo(llvm::ArrayRef<uint8_t> bytes) const {
+void File::letGo(ArrayRef<uint8_t> bytes) const {
   // Small files are read into the heap instead of mapped. Dropping heap pages would zero them, since no file stands
   // behind.
   if (buffer_->getBufferKind() != llvm::MemoryBuffer::MemoryBuffer_MMap) return;
@@ -115,8 +112,8 @@ void File::letGo(llvm::ArrayRef<uint8_t> bytes) const {
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
-llvm::Expected<File> File::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, const std::string& name) {
-  const llvm::StringRef all = buffer->getBuffer();
+Expected<File> File::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, const std::string& name) {
+  const StringRef all = buffer->getBuffer();
   // A pointer to Git LFS or a compressed file is a common slip; its error says what the file is.
   const auto unless = [&, form = files::formOf(all)](const std::string& what) {
     return form.empty() ? failure("{}: {}", name, what) : failure("{}: not safetensors but {}", name, form);
@@ -127,16 +124,16 @@ llvm::Expected<File> File::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, con
     return unless(fmt::format(
         "it announces a header of {} bytes, but {} are there and {} allowed: truncated, or not a safetensors file",
         length, all.size() - kPrefix, kLargestHeader));
-  const llvm::StringRef header = all.substr(kPrefix, length);
+  const StringRef header = all.substr(kPrefix, length);
   auto json = base::parseJson(header);
-  if (!json) return unless("header is not JSON: " + llvm::toString(json.takeError()));
+  if (!json) return unless("header is not JSON: " + toString(json.takeError()));
   const auto* object = json->getAsObject();
   if (!object) return failure("{}: header is not a JSON object", name);
 
   File file;
   file.path_ = name;
-  const llvm::StringRef data = all.substr(kPrefix + length);
-  const llvm::ArrayRef<uint8_t> available(reinterpret_cast<const uint8_t*>(data.data()), data.size());
+  const StringRef data = all.substr(kPrefix + length);
+  const ArrayRef<uint8_t> available(reinterpret_cast<const uint8_t*>(data.data()), data.size());
   // The header's metadata is free text and no tensor.
   for (const auto& [key, value] : *object) {
     if (key == "__metadata__") continue;
@@ -148,8 +145,8 @@ llvm::Expected<File> File::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, con
   // Sorted by place. Empty tensors come first where offsets are equal, so that ranges follow each other whatever the
   // order of the header.
   std::ranges::sort(file.tensors_, [](const TensorInfo& a, const TensorInfo& b) {
-    return std::tuple(a.bytes.data(), a.bytes.size(), llvm::StringRef(a.name)) <
-           std::tuple(b.bytes.data(), b.bytes.size(), llvm::StringRef(b.name));
+    return std::tuple(a.bytes.data(), a.bytes.size(), StringRef(a.name)) <
+           std::tuple(b.bytes.data(), b.bytes.size(), StringRef(b.name));
   });
   // Each tensor must begin where the one before it ends, and the last must end the file.
   const uint8_t* expected = available.data();
@@ -168,34 +165,34 @@ llvm::Expected<File> File::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, con
 
 std::string File::digest() const { return digestOf({llvm::arrayRefFromStringRef(buffer_->getBuffer())}); }
 
-const TensorInfo* File::find(llvm::StringRef name) const {
+const TensorInfo* File::find(StringRef name) const {
   const size_t* found = base::entryOf(index_, name);
   return found ? &tensors_[*found] : nullptr;
 }
 
-llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std::vector<TensorInfo>& tensors) {
-  llvm::json::Object header;
+Expected<std::string> writeSafeTensors(const std::string& path, const std::vector<TensorInfo>& tensors) {
+  json::Object header;
   // transformers refuses files that do not name the framework.
-  header["__metadata__"] = llvm::json::Object{{"format", "pt"}};
+  header["__metadata__"] = json::Object{{"format", "pt"}};
   int64_t offset = 0;
   for (const TensorInfo& info : tensors) {
     const auto size = std::ssize(info.bytes);
-    const bool fresh = header
-                           .try_emplace(llvm::json::ObjectKey(info.name),
-                                        llvm::json::Object{{"dtype", dtypeName(info.dtype)},
-                                                           {"shape", llvm::json::Array(info.shape)},
-                                                           {"data_offsets", llvm::json::Array{offset, offset + size}}})
-                           .second;
+    const bool fresh =
+        header
+            .try_emplace(json::ObjectKey(info.name), json::Object{{"dtype", dtypeName(info.dtype)},
+                                                                  {"shape", json::Array(info.shape)},
+                                                                  {"data_offsets", json::Array{offset, offset + size}}})
+            .second;
     if (!fresh) return failure("{}: two tensors of the name {}", path, info.name);
     offset += size;
   }
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(header));
+  llvm::raw_string_ostream(text) << json::Value(std::move(header));
   text.append((8 - text.size() % 8) % 8, ' ');  // the data begins at a multiple of 8
   uint8_t prefix[kPrefix];
   llvm::support::endian::write64le(prefix, text.size());
   // The digest is computed from the same parts that are written, without reading the file again.
-  std::vector<llvm::ArrayRef<uint8_t>> parts = {prefix, llvm::arrayRefFromStringRef(text)};
+  std::vector<ArrayRef<uint8_t>> parts = {prefix, llvm::arrayRefFromStringRef(text)};
   for (const TensorInfo& info : tensors) parts.push_back(info.bytes);
   auto error = files::writeStream(path, [&](llvm::raw_ostream& out) {
     for (const auto& part : parts) out << llvm::toStringRef(part);
@@ -204,7 +201,7 @@ llvm::Expected<std::string> writeSafeTensors(const std::string& path, const std:
   return digestOf(parts);
 }
 
-std::string digestOf(const std::vector<llvm::ArrayRef<uint8_t>>& parts) {
+std::string digestOf(const std::vector<ArrayRef<uint8_t>>& parts) {
   llvm::BLAKE3 hasher;
   for (const auto& part : parts) hasher.update(part);
   return llvm::toHex(hasher.final<32>(), /*LowerCase=*/true);

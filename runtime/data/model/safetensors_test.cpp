@@ -19,14 +19,14 @@ std::string fileOf(const std::string& header, size_t data) {
   return text + header + std::string(data, '\1');
 }
 
-llvm::Expected<File> parse(const std::string& content) {
+Expected<File> parse(const std::string& content) {
   return File::parse(llvm::MemoryBuffer::getMemBufferCopy(content), "x.safetensors");
 }
 
 std::string errorOf(const std::string& content) {
   auto file = parse(content);
   REQUIRE_FALSE(file);
-  return llvm::toString(file.takeError());
+  return toString(file.takeError());
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -102,11 +102,11 @@ TEST_CASE("any change of a valid file is read or refused, never worse") {
   int accepted = 0;
   for (int round = 0; round < 20000; ++round) {
     std::string text = valid;
-    for (uint32_t i = 0; i <= random() % 3; ++i) text[random() % text.size()] = static_cast<char>(random());
+    for (uint32_t i = 0; i <= random() % 3; ++i) text[random() % text.size()] = char(random());
     if (random() % 4 == 0) text.resize(random() % text.size());
     auto file = parse(text);
     if (!file) {
-      llvm::consumeError(file.takeError());
+      consumeError(file.takeError());
       continue;
     }
     ++accepted;
@@ -119,8 +119,8 @@ TEST_CASE("what is written is read back") {
   const test::TestFolder folder;
   const std::string path = folder / "w.safetensors";
   const uint8_t bytes[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-  TensorInfo a{"weights \"x\"", DType::F32, {1, 2}, llvm::ArrayRef<uint8_t>(bytes, 8)};
-  TensorInfo b{"count", DType::I32, {}, llvm::ArrayRef<uint8_t>(bytes + 8, 4)};
+  TensorInfo a{"weights \"x\"", DType::F32, {1, 2}, ArrayRef<uint8_t>(bytes, 8)};
+  TensorInfo b{"count", DType::I32, {}, ArrayRef<uint8_t>(bytes + 8, 4)};
   auto digest = writeSafeTensors(path, {a, b});
   REQUIRE(digest);
   {
@@ -133,13 +133,13 @@ TEST_CASE("what is written is read back") {
   }
   auto twice = writeSafeTensors(path, {a, a});
   REQUIRE_FALSE(twice);
-  CHECK(llvm::toString(twice.takeError()).find("two tensors of the name") != std::string::npos);
+  CHECK(toString(twice.takeError()).find("two tensors of the name") != std::string::npos);
   auto nowhere = writeSafeTensors(folder / "none/w.safetensors", {a});
   REQUIRE_FALSE(nowhere);
-  CHECK(llvm::toString(nowhere.takeError()).find("w.safetensors: No such file") != std::string::npos);
+  CHECK(toString(nowhere.takeError()).find("w.safetensors: No such file") != std::string::npos);
   auto missing = File::open(folder / "none.safetensors");
   REQUIRE_FALSE(missing);
-  CHECK(llvm::toString(missing.takeError()).find("none.safetensors: No such file") != std::string::npos);
+  CHECK(toString(missing.takeError()).find("none.safetensors: No such file") != std::string::npos);
 }
 
 TEST_CASE("the digest is BLAKE3's") {

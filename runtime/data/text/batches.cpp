@@ -36,11 +36,11 @@ void appendWeights(const auto& sample, std::vector<double>& weights) {
 
 }  // namespace
 
-TokenBatch collate(llvm::ArrayRef<const Sample*> samples, Token pad) {
+TokenBatch collate(ArrayRef<const Sample*> samples, Token pad) {
   TokenBatch batch;
   batch.rows = std::ssize(samples);
   for (const Sample* sample : samples) batch.columns = std::max(batch.columns, std::ssize(*sample));
-  const auto size = static_cast<size_t>(batch.rows * batch.columns);
+  const auto size = size_t(batch.rows * batch.columns);
   batch.tokens.assign(size, pad);
   batch.labels.assign(size, kMasked);
   const bool weighted = areWeighted(samples);
@@ -52,44 +52,43 @@ TokenBatch collate(llvm::ArrayRef<const Sample*> samples, Token pad) {
     batch.real += std::ssize(sample);
     if (!weighted) continue;
     appendWeights(sample, batch.weights);
-    batch.weights.resize(static_cast<size_t>(at + batch.columns), 1);
+    batch.weights.resize(size_t(at + batch.columns), 1);
   }
   countLearnt(batch);
   return batch;
 }
 
-TokenBatch collatePairs(llvm::ArrayRef<const Sample*> chosen, llvm::ArrayRef<const Sample*> rejected, Token pad) {
+TokenBatch collatePairs(ArrayRef<const Sample*> chosen, ArrayRef<const Sample*> rejected, Token pad) {
   assert(chosen.size() == rejected.size());
   std::vector<const Sample*> all(chosen.begin(), chosen.end());
   llvm::append_range(all, rejected);
   return collate(all, pad);
 }
 
-Pack packOf(llvm::ArrayRef<const Sample*> samples, size_t size) {
+Pack packOf(ArrayRef<const Sample*> samples, size_t size) {
   Pack pack;
   const bool weighted = areWeighted(samples);
   for (const Sample* sample : samples) {
     llvm::append_range(pack.tokens, sample->tokens);
     llvm::append_range(pack.labels, sample->labels);
-    for (size_t i = 0; i < sample->size(); ++i) pack.positions.push_back(static_cast<int32_t>(i));
-    pack.lengths.push_back(static_cast<int32_t>(sample->size()));
+    for (size_t i = 0; i < sample->size(); ++i) pack.positions.push_back(int32_t(i));
+    pack.lengths.push_back(int32_t(sample->size()));
     if (weighted) appendWeights(*sample, pack.weights);
   }
   const size_t real = pack.tokens.size();
   assert(real > 0 && real <= size && "of packBounds");
-  pack.real = static_cast<int32_t>(real);
+  pack.real = int32_t(real);
   pack.tokens.resize(size, 0);
   pack.labels.resize(size, kMasked);
   if (weighted) pack.weights.resize(size, 1);
-  if (size > real) pack.lengths.push_back(static_cast<int32_t>(size - real));
+  if (size > real) pack.lengths.push_back(int32_t(size - real));
   // Positions of the padding go on from the last sample's, below `size`, as in torchtune; its labels are masked, so
   // they only must be valid.
-  while (pack.positions.size() < size)
-    pack.positions.push_back(std::min(pack.positions.back() + 1, static_cast<int32_t>(size) - 1));
+  while (pack.positions.size() < size) pack.positions.push_back(std::min(pack.positions.back() + 1, int32_t(size) - 1));
   return pack;
 }
 
-std::vector<size_t> packBounds(llvm::ArrayRef<int64_t> lengths, int64_t size) {
+std::vector<size_t> packBounds(ArrayRef<int64_t> lengths, int64_t size) {
   std::vector<size_t> bounds;
   int64_t filled = 0;
   for (size_t i = 0; i < lengths.size(); ++i) {
@@ -103,7 +102,7 @@ std::vector<size_t> packBounds(llvm::ArrayRef<int64_t> lengths, int64_t size) {
   return bounds;
 }
 
-TokenBatch collatePacks(llvm::ArrayRef<const Pack*> packs) {
+TokenBatch collatePacks(ArrayRef<const Pack*> packs) {
   TokenBatch batch;
   batch.rows = std::ssize(packs);
   const bool weighted = areWeighted(packs);

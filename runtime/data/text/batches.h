@@ -3,12 +3,10 @@
 // Samples of text as batches of tokens: padded to the longest one, or packed one behind the other into rows of equal
 // length. Tensors of int64 wrap the result; no torch here.
 
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/text/conversation.h"
 
 namespace expc::text {
@@ -34,10 +32,10 @@ struct TokenBatch {
 };
 
 /// Pads samples on the right to the longest: tokens with `pad`, labels with kMasked.
-TokenBatch collate(llvm::ArrayRef<const Sample*> samples, Token pad);
+TokenBatch collate(ArrayRef<const Sample*> samples, Token pad);
 
 /// Pads pairs for preference training: all chosen samples, then all rejected ones, to the longest of all.
-TokenBatch collatePairs(llvm::ArrayRef<const Sample*> chosen, llvm::ArrayRef<const Sample*> rejected, Token pad);
+TokenBatch collatePairs(ArrayRef<const Sample*> chosen, ArrayRef<const Sample*> rejected, Token pad);
 
 /// Samples one behind the other, padded to a fixed size.
 struct Pack {
@@ -48,13 +46,13 @@ struct Pack {
 };
 
 /// Packs samples, at least one, that fit into `size` tokens together.
-Pack packOf(llvm::ArrayRef<const Sample*> samples, size_t size);
+Pack packOf(ArrayRef<const Sample*> samples, size_t size);
 /// Cuts samples with these lengths into packs, greedily and in their order: a sample that does not fit begins the next
 /// pack. Returns the index of each pack's first sample, then the number of samples. The last pack may be mostly
 /// padding.
-std::vector<size_t> packBounds(llvm::ArrayRef<int64_t> lengths, int64_t size);
+std::vector<size_t> packBounds(ArrayRef<int64_t> lengths, int64_t size);
 
 /// Puts packs of equal size side by side.
-TokenBatch collatePacks(llvm::ArrayRef<const Pack*> packs);
+TokenBatch collatePacks(ArrayRef<const Pack*> packs);
 
 }  // namespace expc::text

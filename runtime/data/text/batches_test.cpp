@@ -10,8 +10,8 @@
 namespace expc::text {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
+using json::Array;
+using json::Object;
 
 std::vector<int64_t> flat(const Array& rows) {
   std::vector<int64_t> all;
@@ -34,7 +34,7 @@ TEST_CASE("rows are padded to the longest, as torchtune pads them") {
   for (const auto& value : *fixture.getArray("inputs")) {
     const Object& input = *value.getAsObject();
     samples.push_back({tokensOf(*input.get("tokens")), tokensOf(*input.get("labels"))});
-    real += static_cast<int64_t>(samples.back().size());
+    real += int64_t(samples.back().size());
   }
   const TokenBatch batch =
       collate(pointers(samples, 0, samples.size()), static_cast<Token>(*fixture.getInteger("pad_id")));
@@ -73,8 +73,8 @@ TEST_CASE("pairs are padded together, chosen answers first") {
 
 std::vector<Pack> packsOf(const std::vector<Sample>& samples, size_t size) {
   std::vector<int64_t> lengths;
-  for (const Sample& sample : samples) lengths.push_back(static_cast<int64_t>(sample.size()));
-  const auto bounds = packBounds(lengths, static_cast<int64_t>(size));
+  for (const Sample& sample : samples) lengths.push_back(int64_t(sample.size()));
+  const auto bounds = packBounds(lengths, int64_t(size));
   std::vector<Pack> packs;
   for (size_t i = 0; i + 1 < bounds.size(); ++i)
     packs.push_back(packOf(pointers(samples, bounds[i], bounds[i + 1]), size));
@@ -84,12 +84,12 @@ std::vector<Pack> packsOf(const std::vector<Sample>& samples, size_t size) {
 TEST_CASE("packs are torchtune's") {
   const auto json = goldenJson("collate.json");
   const Object& fixture = *json.getAsObject()->getObject("packed");
-  const auto size = static_cast<size_t>(*fixture.getInteger("max_seq_len"));
+  const auto size = size_t(*fixture.getInteger("max_seq_len"));
   std::vector<Sample> samples;
   for (const auto& length : *fixture.getArray("sample_lens")) {
     Sample sample;
     for (int64_t j = 0; j < *length.getAsInteger(); ++j)
-      sample.tokens.push_back(static_cast<Token>(10 * static_cast<int64_t>(samples.size() + 1) + j));
+      sample.tokens.push_back(static_cast<Token>(10 * int64_t(samples.size() + 1) + j));
     sample.labels = sample.tokens;
     sample.labels[0] = kMasked;
     samples.push_back(std::move(sample));
@@ -110,8 +110,8 @@ TEST_CASE("packs are torchtune's") {
   }
   CHECK(real == 3 + 4 + 2 + 6 + 1 + 5 + 3);
   const TokenBatch batch = collatePacks(all);
-  CHECK(batch.rows == static_cast<int64_t>(wanted.size()));
-  CHECK(batch.columns == static_cast<int64_t>(size));
+  CHECK(batch.rows == int64_t(wanted.size()));
+  CHECK(batch.columns == int64_t(size));
   CHECK(batch.padding() == batch.rows * batch.columns - real);
   CHECK(batch.positions.size() == batch.tokens.size());
   CHECK(batch.lengths.size() == wanted.size());
@@ -125,8 +125,8 @@ TEST_CASE("a pack begins where a sample does not fit into the one before") {
     REQUIRE(bounds.front() == 0);
     REQUIRE(bounds.back() == lengths.size());
     for (size_t i = 0; i + 1 < bounds.size(); ++i) {
-      const int64_t held = std::accumulate(lengths.begin() + static_cast<ptrdiff_t>(bounds[i]),
-                                           lengths.begin() + static_cast<ptrdiff_t>(bounds[i + 1]), int64_t{0});
+      const int64_t held = std::accumulate(lengths.begin() + ptrdiff_t(bounds[i]),
+                                           lengths.begin() + ptrdiff_t(bounds[i + 1]), int64_t{0});
       CHECK(held <= size);
       if (bounds[i + 1] < lengths.size()) CHECK(held + lengths[bounds[i + 1]] > size);
     }

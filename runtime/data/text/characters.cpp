@@ -44,7 +44,7 @@ CharacterClass classOf(uint32_t code_point) {
   return characterClasses()[code_point];
 }
 
-llvm::StringRef strip(llvm::StringRef text) {
+StringRef strip(StringRef text) {
   while (!text.empty()) {
     const Character first = characterAt(text.data());
     if (!isPythonSpace(first.code_point)) break;
@@ -60,12 +60,12 @@ llvm::StringRef strip(llvm::StringRef text) {
   return text;
 }
 
-std::string normalised(llvm::StringRef text) {
+std::string normalised(StringRef text) {
   std::string result;
   bool space = false;
   for (text = strip(text); !text.empty();) {
     const Character next = characterAt(text.data());
-    const auto folded = static_cast<llvm::UTF32>(llvm::sys::unicode::foldCharSimple(static_cast<int>(next.code_point)));
+    const auto folded = static_cast<llvm::UTF32>(llvm::sys::unicode::foldCharSimple(int(next.code_point)));
     text = text.drop_front(next.bytes);
     const bool was_space = std::exchange(space, isPythonSpace(next.code_point));
     if (space) continue;

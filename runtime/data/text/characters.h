@@ -3,10 +3,10 @@
 // Unicode code points and the classes that split patterns tell apart. Classes follow the Unicode version of tiktoken's
 // regular expressions, not the C library's or PCRE2's, so that token ids equal those of Python.
 
-#include <llvm/ADT/StringRef.h>
-
 #include <cstdint>
 #include <string>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::text {
 
@@ -42,10 +42,10 @@ inline Character characterAt(const char* at) {
 }
 
 /// Removes white space at both ends, as Python's str.strip does. The text must be valid UTF-8.
-llvm::StringRef strip(llvm::StringRef text);
+StringRef strip(StringRef text);
 
 /// The text as people compare it: case folded, each run of white space one space, none at the ends. The text must be
 /// valid UTF-8.
-std::string normalised(llvm::StringRef text);
+std::string normalised(StringRef text);
 
 }  // namespace expc::text

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 #include "runtime/data/text/characters.h"
 
@@ -16,31 +17,30 @@ namespace expc::text {
 namespace {
 
 /// Appends the tokens of one part of a message. Invalid UTF-8 is repaired first, since strip() needs valid text.
-llvm::Error encodePart(const Tokenizer& tokenizer, const std::string& part, bool exact, std::vector<Token>& out) {
+Error encodePart(const Tokenizer& tokenizer, const std::string& part, bool exact, std::vector<Token>& out) {
   if (exact) return tokenizer.encode(part, out);
-  if (llvm::json::isUTF8(part)) return tokenizer.encode(strip(part), out);
-  const std::string repaired = llvm::json::fixUTF8(part);
+  if (json::isUTF8(part)) return tokenizer.encode(strip(part), out);
+  const std::string repaired = json::fixUTF8(part);
   return tokenizer.encode(strip(repaired), out);
 }
 
 /// Appends header, body and end of turn of a message.
-llvm::Error appendMessage(const Tokenizer& tokenizer, const Message& message, std::vector<Token>& out) {
+Error appendMessage(const Tokenizer& tokenizer, const Message& message, std::vector<Token>& out) {
   const SpecialTokens& special = tokenizer.special();
   out.push_back(special.start_header);
-  if (auto error = tokenizer.encode(nameOf(message.role), out)) return error;
+  TRY(tokenizer.encode(nameOf(message.role), out));
   out.push_back(special.end_header);
-  if (auto error = tokenizer.encode("\n\n", out)) return error;
-  for (const std::string& part : message.parts)
-    if (auto error = encodePart(tokenizer, part, message.exact, out)) return error;
+  TRY(tokenizer.encode("\n\n", out));
+  for (const std::string& part : message.parts) TRY(encodePart(tokenizer, part, message.exact, out));
   out.push_back(special.end_of_turn);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 }  // namespace
 
 const char* nameOf(Role role) {
   static constexpr const char* kNames[] = {"system", "user", "assistant", "ipython"};
-  return kNames[static_cast<size_t>(role)];
+  return kNames[size_t(role)];
 }
 
 std::optional<std::string> problemOf(const Conversation& conversation) {
@@ -66,7 +66,7 @@ std::optional<std::string> problemOf(const Conversation& conversation) {
   return std::nullopt;
 }
 
-llvm::Expected<Sample> makeSample(const Tokenizer& tokenizer, const Conversation& conversation, size_t most) {
+Expected<Sample> makeSample(const Tokenizer& tokenizer, const Conversation& conversation, size_t most) {
   Sample sample;
   const bool weighted =
       std::ranges::any_of(conversation, [](const Message& message) { return !message.masked && message.weight != 1; });
@@ -75,7 +75,7 @@ llvm::Expected<Sample> makeSample(const Tokenizer& tokenizer, const Conversation
   sample.labels.push_back(kMasked);
   for (const Message& message : conversation) {
     const size_t before = sample.size();
-    if (auto error = appendMessage(tokenizer, message, sample.tokens)) return error;
+    TRY(appendMessage(tokenizer, message, sample.tokens));
     if (message.masked)
       sample.labels.resize(sample.size(), kMasked);
     else

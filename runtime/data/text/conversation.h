@@ -3,12 +3,11 @@
 // Conversations, and the tokens and labels that a model learns from them. The layout is that of Llama 3's chat
 // template, masked and cut as torchtune's recipes do it, so that losses can be compared.
 
-#include <llvm/Support/Error.h>
-
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/text/tokenizer.h"
 
 namespace expc::text {
@@ -54,6 +53,6 @@ struct Sample {
 /// Encodes a conversation: begin_of_text; header, body and end of turn of each message; end_of_text. `most`, if above
 /// 0, is the largest number of tokens (at least 2): the rest is cut off, and the last token becomes end_of_text. The
 /// first and the last token are masked.
-llvm::Expected<Sample> makeSample(const Tokenizer& tokenizer, const Conversation& conversation, size_t most);
+Expected<Sample> makeSample(const Tokenizer& tokenizer, const Conversation& conversation, size_t most);
 
 }  // namespace expc::text

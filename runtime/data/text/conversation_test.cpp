@@ -9,7 +9,7 @@
 namespace expc::text {
 namespace {
 
-using llvm::json::Object;
+using json::Object;
 
 /// The conversation of a fixture's row. Rows without a template have the user's text as its only part.
 Conversation conversationOf(const Object& fixture) {
@@ -44,7 +44,7 @@ TEST_CASE("prompts, labels and cuts are torchtune's") {
     const Object& fixture = *value.getAsObject();
     const auto most = fixture.getInteger("max_seq_len").value_or(0);
     CAPTURE(compared);
-    auto sample = makeSample(tokenizer, conversationOf(fixture), static_cast<size_t>(most));
+    auto sample = makeSample(tokenizer, conversationOf(fixture), size_t(most));
     REQUIRE(sample);
     CHECK(sample->tokens == tokensOf(*fixture.get("tokens")));
     CHECK(sample->labels == tokensOf(*fixture.get("labels")));
@@ -62,7 +62,7 @@ TEST_CASE("preference pairs are torchtune's") {
   for (const auto& value : *json.getAsObject()->getArray("preference")) {
     const Object& fixture = *value.getAsObject();
     std::string line;
-    llvm::raw_string_ostream(line) << llvm::json::Value(Object(*fixture.getObject("raw")));
+    llvm::raw_string_ostream(line) << json::Value(Object(*fixture.getObject("raw")));
     auto rows = RowReader::parse(line, "pair.jsonl", RowFormat::Json);
     DatasetOptions options;
     options.kind = Template::Plain;

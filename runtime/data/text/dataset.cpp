@@ -6,7 +6,6 @@
 
 #include "runtime/data/text/dataset.h"
 
-#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
@@ -15,6 +14,7 @@
 
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 #include "runtime/data/text/characters.h"
 #include "runtime/data/text/raw_json.h"
@@ -33,13 +33,13 @@ constexpr Traits kTraits[] = {{"instruct", "instruction", "output"},
                               {"summarize", "dialogue", "summary"},
                               {"plain", "", ""},
                               {"chat", "", ""}};
-const Traits& traitsOf(Template kind) { return kTraits[static_cast<size_t>(kind)]; }
+const Traits& traitsOf(Template kind) { return kTraits[size_t(kind)]; }
 
 /// The error for a column that a row does not have. It names the row's own, twelve at most, and a template that reads
 /// them.
-llvm::Error unknown(const llvm::json::Object& row, llvm::StringRef column) {
+Error unknown(const json::Object& row, StringRef column) {
   std::vector<std::string> names;
-  for (const auto& [key, value] : row) names.push_back(llvm::StringRef(key).take_front(40).str());
+  for (const auto& [key, value] : row) names.push_back(StringRef(key).take_front(40).str());
   std::string hint;
   if (llvm::any_of(kTraits, [&](const Traits& one) { return column == one.prompt || column == one.answer; })) {
     if (row.get("messages")) hint = "; templates chat and plain read 'messages'";
@@ -52,7 +52,7 @@ llvm::Error unknown(const llvm::json::Object& row, llvm::StringRef column) {
 }
 
 /// The text of a column; an error if it is missing or no text.
-llvm::Expected<std::string> textOf(const llvm::json::Object& row, llvm::StringRef column) {
+Expected<std::string> textOf(const json::Object& row, StringRef column) {
   const auto* value = row.get(column);
   if (!value) return unknown(row, column);
   const auto text = value->getAsString();
@@ -72,9 +72,9 @@ constexpr llvm::StringLiteral kWeights[] = {"weight", "loss_weight"},
                               kSeen[] = {"image", "images", "video", "videos", "audio", "audios"};
 
 /// The number that a value is or means (true is 1), if any. Cells of CSV are texts, so texts count too.
-std::optional<double> numberIn(const llvm::json::Value& value) {
+std::optional<double> numberIn(const json::Value& value) {
   if (const auto flag = value.getAsBoolean()) return *flag ? 1 : 0;
-  const llvm::StringRef text = value.getAsString().value_or("");
+  const StringRef text = value.getAsString().value_or("");
   if (text.equals_insensitive("true")) return 1;
   if (text.equals_insensitive("false")) return 0;
   if (double read = 0; !text.getAsDouble(read)) return read;
@@ -82,35 +82,35 @@ std::optional<double> numberIn(const llvm::json::Value& value) {
 }
 
 /// Whether a value means yes (1), no (0) or neither (-1).
-int saysYes(const llvm::json::Value& value) {
+int saysYes(const json::Value& value) {
   const auto number = numberIn(value);
   return number == 1 ? 1 : number == 0 ? 0 : -1;
 }
 
 /// Whether a value is empty: null, "", [] or {}.
-bool isNothing(const llvm::json::Value& value) {
+bool isNothing(const json::Value& value) {
   const auto* list = value.getAsArray();
   const auto* object = value.getAsObject();
   return value.getAsNull() || (list && list->empty()) || (object && object->empty()) ||
-         value.getAsString() == llvm::StringRef("");
+         value.getAsString() == StringRef("");
 }
 
 /// The error of a field's value.
-llvm::Error refused(llvm::StringRef name, const llvm::json::Value& value, const std::string& why) {
+Error refused(StringRef name, const json::Value& value, const std::string& why) {
   const std::string text = base::canonicalJson(value);
-  return failure("'{}' is {}, {}", name, text.size() > 40 ? llvm::json::fixUTF8(text.substr(0, 40)) + "…" : text, why);
+  return failure("'{}' is {}, {}", name, text.size() > 40 ? json::fixUTF8(text.substr(0, 40)) + "…" : text, why);
 }
 
 /// How much a message or row counts by its fields: 0 if a switch says that it is not learnt, else the product of its
 /// weights. With `whole` weights are 0 or 1. Refuses every other field that decides what is learnt or seen, unless its
 /// value changes nothing. `own` are the fields that matter at this level, except `applied`, which the caller applies.
-llvm::Expected<double> weightOf(const llvm::json::Object& object, llvm::ArrayRef<llvm::StringLiteral> own,
-                                llvm::StringRef applied, bool whole) {
+Expected<double> weightOf(const json::Object& object, ArrayRef<llvm::StringLiteral> own, StringRef applied,
+                          bool whole) {
   double weight = 1;
   for (const auto& [key, value] : object) {
-    const llvm::StringRef name = key;
+    const StringRef name = key;
     if (isNothing(value)) continue;
-    if (llvm::is_contained(kWeights, name)) {
+    if (is_contained(kWeights, name)) {
       // Within these bounds sums in fp32 are exact enough; a comparison with NaN is false.
       const double number = numberIn(value).value_or(-1);
       if (number != 0 && !(number >= 1e-4 && number <= 1e4))
@@ -120,10 +120,10 @@ llvm::Expected<double> weightOf(const llvm::json::Object& object, llvm::ArrayRef
       weight *= number;
       continue;
     }
-    const bool yes = llvm::is_contained(kLearnt, name), no = llvm::is_contained(kNotLearnt, name);
+    const bool yes = is_contained(kLearnt, name), no = is_contained(kNotLearnt, name);
     const int says = yes || no ? saysYes(value) : -1;
     if (says == (yes ? 0 : 1)) weight = 0;
-    const bool known = yes || no || llvm::is_contained(own, name) || llvm::is_contained(kSeen, name);
+    const bool known = yes || no || is_contained(own, name) || is_contained(kSeen, name);
     if (!known || name == applied || says >= 0) continue;
     return refused(name, value, "which expc does not support; remove the field, or the row");
   }
@@ -134,26 +134,26 @@ llvm::Expected<double> weightOf(const llvm::json::Object& object, llvm::ArrayRef
 enum class RowPart { Train, HeldOut, LeftOut };
 
 /// The part that a row's column names.
-llvm::Expected<RowPart> partOf(const llvm::json::Object& row, llvm::StringRef column) {
+Expected<RowPart> partOf(const json::Object& row, StringRef column) {
   const auto* value = row.get(column);
   if (!value) return unknown(row, column);
   if (const int says = saysYes(*value); says >= 0) return says == 1 ? RowPart::HeldOut : RowPart::Train;
   const std::string name = value->getAsString().value_or("").lower();
   if (name == "train" || name == "test") return name == "train" ? RowPart::Train : RowPart::LeftOut;
   constexpr llvm::StringLiteral kHeldOut[] = {"validation", "valid", "val", "dev", "eval"};
-  if (llvm::is_contained(kHeldOut, name)) return RowPart::HeldOut;
+  if (is_contained(kHeldOut, name)) return RowPart::HeldOut;
   return failure("'{}' is {}, expected train, validation or test, or true for a row that is held out", column,
-                 llvm::json::fixUTF8(llvm::StringRef(base::canonicalJson(*value)).take_front(40)));
+                 json::fixUTF8(StringRef(base::canonicalJson(*value)).take_front(40)));
 }
 
 /// The text of a value that may be JSON within a string, as OpenAI's rows have arguments and tools.
-std::string unwrapped(const llvm::json::Value* value, llvm::StringRef raw) {
+std::string unwrapped(const json::Value* value, StringRef raw) {
   const auto text = value ? value->getAsString() : std::nullopt;
   return text && base::parseJson(*text) ? text->str() : raw.str();
 }
 
 /// The one call of an assistant's message, as Llama 3.1's chat template writes it. `raw` is the message's text.
-llvm::Expected<std::string> callOf(const llvm::json::Object& message, llvm::StringRef raw) {
+Expected<std::string> callOf(const json::Object& message, StringRef raw) {
   const auto* calls = message.getArray("tool_calls");
   if (!calls || calls->size() != 1)
     return failure("'tool_calls' is not an array of one call, and Llama 3.1's chat template writes one");
@@ -164,21 +164,20 @@ llvm::Expected<std::string> callOf(const llvm::json::Object& message, llvm::Stri
   const auto* function = call ? call->getObject("function") : nullptr;
   const auto name = function ? function->getString("name") : std::nullopt;
   const auto* arguments = function ? function->get("arguments") : nullptr;
-  const llvm::StringRef of_function = rawValue(rawElements(rawValue(raw, "tool_calls"))[0], "function");
+  const StringRef of_function = rawValue(rawElements(rawValue(raw, "tool_calls"))[0], "function");
   const std::string text = unwrapped(arguments, rawValue(of_function, "arguments"));
-  if (!name || !llvm::StringRef(text).ltrim().starts_with("{"))
+  if (!name || !StringRef(text).ltrim().starts_with("{"))
     return failure("its call has no function with a name and an object of arguments");
   return fmt::format(R"({{"name": "{}", "parameters": {}}})", name->str(), asPython(text));
 }
 
 /// A message of `chat` that `plain` does not have: an assistant's call or a tool's result; nothing for another one.
-llvm::Expected<std::optional<Message>> toolMessageOf(const llvm::json::Object& object, llvm::StringRef raw) {
-  const llvm::StringRef role = object.getString("role").value_or("");
+Expected<std::optional<Message>> toolMessageOf(const json::Object& object, StringRef raw) {
+  const StringRef role = object.getString("role").value_or("");
   const auto* calls = object.get("tool_calls");
   if (role == nameOf(Role::Assistant) && calls && !isNothing(*calls)) {
-    auto text = callOf(object, raw);
-    if (!text) return text.takeError();
-    return Message{Role::Assistant, {std::move(*text)}, false, true};
+    auto text = TRY(callOf(object, raw));
+    return Message{Role::Assistant, {std::move(text)}, false, true};
   }
   if (role != "tool" && role != nameOf(Role::Tool)) return std::nullopt;
   const auto* content = object.get("content");
@@ -189,40 +188,36 @@ llvm::Expected<std::optional<Message>> toolMessageOf(const llvm::json::Object& o
 
 /// A message: an object with role and content. `raw` is its text; `chat` says that it may call tools, `pairs` that its
 /// weight is 0 or 1.
-llvm::Expected<Message> messageOf(const llvm::json::Value& value, llvm::StringRef raw, bool chat, bool pairs) {
+Expected<Message> messageOf(const json::Value& value, StringRef raw, bool chat, bool pairs) {
   const auto* object = value.getAsObject();
   if (!object) return failure("it is {}, expected an object with role and content", base::kindName(value));
   std::optional<Message> of_tool;
-  if (chat)
-    if (auto error = toolMessageOf(*object, raw).moveInto(of_tool)) return error;
+  if (chat) of_tool = TRY(toolMessageOf(*object, raw));
   Message message = of_tool.value_or(Message());
   if (!of_tool) {
-    auto role = textOf(*object, "role");
-    if (!role) return role.takeError();
-    auto content = textOf(*object, "content");
-    if (!content) return content.takeError();
+    auto role = TRY(textOf(*object, "role"));
+    auto content = TRY(textOf(*object, "content"));
     constexpr Role kRoles[] = {Role::System, Role::User, Role::Assistant};
-    const auto* known = llvm::find_if(kRoles, [&](Role one) { return *role == nameOf(one); });
+    const auto* known = llvm::find_if(kRoles, [&](Role one) { return role == nameOf(one); });
     if (known == std::end(kRoles))
-      return failure("its role is '{}'; system, user and assistant are supported{}",
-                     llvm::StringRef(*role).take_front(40), chat ? ", and tool" : "");
-    message = {*known, {chat ? strip(*content).str() : std::move(*content)}, false, chat};
+      return failure("its role is '{}'; system, user and assistant are supported{}", StringRef(role).take_front(40),
+                     chat ? ", and tool" : "");
+    message = {*known, {chat ? strip(content).str() : std::move(content)}, false, chat};
   }
-  auto weight = weightOf(*object, kOfMessages, chat ? "tool_calls" : "", pairs);
-  if (!weight) return weight.takeError();
-  message.masked = *weight == 0;
-  message.weight = *weight;
+  auto weight = TRY(weightOf(*object, kOfMessages, chat ? "tool_calls" : "", pairs));
+  message.masked = weight == 0;
+  message.weight = weight;
   return message;
 }
 
 /// The tools of a row, each as Llama 3.1's chat template writes it. `raw` is the row's text.
-llvm::Expected<std::vector<std::string>> toolsOf(const llvm::json::Object& row, llvm::StringRef raw) {
+Expected<std::vector<std::string>> toolsOf(const json::Object& row, StringRef raw) {
   const auto* tools = row.get("tools");
   if (!tools || isNothing(*tools)) return std::vector<std::string>();
   const std::string text = unwrapped(tools, rawValue(raw, "tools"));
   std::vector<std::string> written;
-  for (const llvm::StringRef tool : rawElements(text)) written.push_back(asPython(tool, 4));
-  if (written.empty() && llvm::StringRef(text).ltrim().front() != '[')
+  for (const StringRef tool : rawElements(text)) written.push_back(asPython(tool, 4));
+  if (written.empty() && StringRef(text).ltrim().front() != '[')
     return failure("'tools' is {}, expected an array", base::kindName(*tools));
   return written;
 }
@@ -251,8 +246,7 @@ void asChat(Conversation& conversation, const std::vector<std::string>& tools) {
 
 /// The list of messages in a column of a row of `plain` or `chat`, whose text is `raw`. Roles are checked one by one,
 /// their order by problemOf().
-llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::StringRef raw, llvm::StringRef column,
-                                        bool chat, bool pairs) {
+Expected<Conversation> messagesOf(const json::Object& row, StringRef raw, StringRef column, bool chat, bool pairs) {
   const auto* value = row.get(column);
   if (!value) return unknown(row, column);
   const auto* list = value->getAsArray();
@@ -263,7 +257,7 @@ llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::Str
   if (list->size() > kMostMessages)
     return failure("'{}' has {} messages, at most {} are allowed", column, list->size(), kMostMessages);
   Conversation conversation;
-  const std::vector<llvm::StringRef> texts = chat ? rawElements(rawValue(raw, column)) : std::vector<llvm::StringRef>();
+  const std::vector<StringRef> texts = chat ? rawElements(rawValue(raw, column)) : std::vector<StringRef>();
   for (size_t i = 0; i < list->size(); ++i) {
     auto message = messageOf((*list)[i], i < texts.size() ? texts[i] : "", chat, pairs);
     if (!message) return failure("message {} of '{}': {}", i + 1, column, message.takeError());
@@ -273,7 +267,7 @@ llvm::Expected<Conversation> messagesOf(const llvm::json::Object& row, llvm::Str
 }
 
 /// The file in a folder that has rows of this template. Two of them are an error, since a choice would be arbitrary.
-llvm::Expected<std::string> fileOf(const std::string& folder, Template kind) {
+Expected<std::string> fileOf(const std::string& folder, Template kind) {
   std::string found;
   for (const char* ending : {".jsonl", ".json", ".csv"}) {
     llvm::SmallString<256> path(folder);
@@ -318,30 +312,27 @@ class Reader {
         part_column_(options.part_column) {}
 
   /// Adds a row; `raw` is its text, of JSON.
-  llvm::Error add(const llvm::json::Object& row, llvm::StringRef raw) {
+  Error add(const json::Object& row, StringRef raw) {
     raw_ = raw;
-    auto weight = weightOf(row, kOfRows, isChat() ? "tools" : "", /*whole=*/false);
-    if (!weight) return weight.takeError();
-    llvm::Expected<RowPart> part = part_column_.empty() ? RowPart::Train : partOf(row, part_column_);
-    if (!part) return part.takeError();
-    if (*part == RowPart::LeftOut) return llvm::Error::success();
-    auto example = hasMessages() ? plain(row) : templated(row);
-    if (!example) return example.takeError();
-    if (auto error = finish(row, example->chosen, *weight)) return error;
-    if (auto error = finish(row, example->rejected, *weight)) return error;
-    if (auto error = choose(row, *example)) return error;
-    example->weight = *weight;
-    learns_ |= isLearnt(example->chosen) && (example->rejected.empty() || isLearnt(example->rejected));
-    examples_.push_back(std::move(*example));
-    if (!part_column_.empty()) held_out_.push_back(*part == RowPart::HeldOut);
-    return llvm::Error::success();
+    auto weight = TRY(weightOf(row, kOfRows, isChat() ? "tools" : "", /*whole=*/false));
+    RowPart part = TRY(part_column_.empty() ? RowPart::Train : partOf(row, part_column_));
+    if (part == RowPart::LeftOut) return Error::success();
+    auto example = TRY(hasMessages() ? plain(row) : templated(row));
+    TRY(finish(row, example.chosen, weight));
+    TRY(finish(row, example.rejected, weight));
+    TRY(choose(row, example));
+    example.weight = weight;
+    learns_ |= isLearnt(example.chosen) && (example.rejected.empty() || isLearnt(example.rejected));
+    examples_.push_back(std::move(example));
+    if (!part_column_.empty()) held_out_.push_back(part == RowPart::HeldOut);
+    return Error::success();
   }
 
   /// Whether rejected answers must be taken from other rows.
   bool borrows() const { return pairs_ && !hasMessages() && !own_pairs_.value_or(true); }
   /// Gives each row the next different answer as its rejected one. If all answers are equal, an error, unless other
   /// rows follow `in_part`: then each row gets an equal answer.
-  llvm::Error lendAnswers(bool in_part);
+  Error lendAnswers(bool in_part);
   bool any() const { return !examples_.empty(); }
   /// Whether a row has something to learn, before it is cut.
   bool learns() const { return learns_; }
@@ -356,65 +347,58 @@ class Reader {
   bool hasMessages() const { return isChat() || kind_ == Template::Plain; }
 
   /// Completes a conversation by the row's columns system and tools, masks and weighs it; an empty one stays so.
-  llvm::Error finish(const llvm::json::Object& row, Conversation& conversation, double weight) const {
-    if (conversation.empty()) return llvm::Error::success();
+  Error finish(const json::Object& row, Conversation& conversation, double weight) const {
+    if (conversation.empty()) return Error::success();
     if (const auto* system = row.get("system"); system && !isNothing(*system)) {
-      auto text = textOf(row, "system");
-      if (!text) return text.takeError();
+      auto text = TRY(textOf(row, "system"));
       if (conversation.front().role == Role::System)
         return failure("'system' is given, and the messages begin with one of the system; remove one of them");
-      conversation.insert(conversation.begin(), Message{Role::System, {std::move(*text)}, true});
+      conversation.insert(conversation.begin(), Message{Role::System, {std::move(text)}, true});
     }
     // A pair counts as a whole; its log-probabilities are sums over tokens that count alike.
     mask(conversation, learn_prompt_, pairs_ && weight != 0 ? 1 : weight);
-    if (!isChat()) return llvm::Error::success();
-    auto tools = toolsOf(row, raw_);
-    if (!tools) return tools.takeError();
-    asChat(conversation, *tools);
-    return llvm::Error::success();
+    if (!isChat()) return Error::success();
+    auto tools = TRY(toolsOf(row, raw_));
+    asChat(conversation, tools);
+    return Error::success();
   }
 
   /// Reads the choices of a row, if they are wanted and there are any.
-  llvm::Error choose(const llvm::json::Object& row, Example& example) const {
+  Error choose(const json::Object& row, Example& example) const {
     const auto* value = choices_ ? row.get("choices") : nullptr;
-    if (!value || isNothing(*value)) return llvm::Error::success();
+    if (!value || isNothing(*value)) return Error::success();
     const auto* list = value->getAsArray();
-    for (const llvm::json::Value& choice : list ? *list : llvm::json::Array{*value}) {
+    for (const json::Value& choice : list ? *list : json::Array{*value}) {
       if (!list || !choice.getAsString()) return failure("'choices' is not an array of strings");
-      const llvm::StringRef text = *choice.getAsString();
+      const StringRef text = *choice.getAsString();
       example.choices.push_back((isChat() ? strip(text) : text).str());
     }
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// A row of instruct, grammar or summarize.
-  llvm::Expected<Example> templated(const llvm::json::Object& row) {
-    auto prompt = promptOf(kind_, row);
-    if (!prompt) return prompt.takeError();
+  Expected<Example> templated(const json::Object& row) {
+    auto prompt = TRY(promptOf(kind_, row));
     // The first row decides whether the file has pairs; the others must have the same columns.
     if (pairs_ && !own_pairs_) own_pairs_ = row.get("chosen") || row.get("rejected");
     const bool own = pairs_ && *own_pairs_;
-    auto answer = textOf(row, own ? llvm::StringRef("chosen") : answerColumn(kind_));
-    if (!answer) return answer.takeError();
-    Example example{{*prompt, assistant(std::move(*answer))}, {}};
+    auto answer = TRY(textOf(row, own ? StringRef("chosen") : answerColumn(kind_)));
+    Example example{{prompt, assistant(std::move(answer))}, {}};
     if (!own) return example;
-    auto rejected = textOf(row, "rejected");
-    if (!rejected) return rejected.takeError();
-    example.rejected = {std::move(*prompt), assistant(std::move(*rejected))};
+    auto rejected = TRY(textOf(row, "rejected"));
+    example.rejected = {std::move(prompt), assistant(std::move(rejected))};
     return example;
   }
 
   /// The conversation in a column, which may be a text (an answer to `before`) or a list of messages. A list that
   /// begins with an assistant's message continues `before`; any other list is a whole conversation by itself.
-  llvm::Expected<Conversation> conversation(const llvm::json::Object& row, llvm::StringRef column,
-                                            Conversation before = {}) const {
+  Expected<Conversation> conversation(const json::Object& row, StringRef column, Conversation before = {}) const {
     if (const auto* value = row.get(column); value && value->getAsString() && !before.empty()) {
       before.push_back(said(Role::Assistant, *value->getAsString()));
     } else {
-      auto messages = messagesOf(row, raw_, column, isChat(), pairs_);
-      if (!messages) return messages.takeError();
-      if (messages->empty() || messages->front().role != Role::Assistant) before.clear();
-      llvm::append_range(before, *messages);
+      auto messages = TRY(messagesOf(row, raw_, column, isChat(), pairs_));
+      if (messages.empty() || messages.front().role != Role::Assistant) before.clear();
+      llvm::append_range(before, messages);
     }
     if (const auto problem = problemOf(before)) return failure("'{}': {}", column, *problem);
     return before;
@@ -422,7 +406,7 @@ class Reader {
 
   /// One side of a pair of `plain`. Public sets write it in several ways: whole conversations, or a prompt (text or
   /// messages) with answers.
-  llvm::Expected<Conversation> side(const llvm::json::Object& row, llvm::StringRef column) {
+  Expected<Conversation> side(const json::Object& row, StringRef column) {
     const auto *prompt = row.get("prompt"), *answer = row.get(column);
     if (prompt && prompt->getAsArray()) {
       auto before = messagesOf(row, raw_, "prompt", isChat(), pairs_);
@@ -430,27 +414,24 @@ class Reader {
     }
     // Some sets have a prompt that is null beside whole conversations.
     if (answer && answer->getAsArray() && (!prompt || prompt->getAsNull())) return conversation(row, column);
-    auto text = textOf(row, "prompt");
-    if (!text) return text.takeError();
-    return conversation(row, column, {said(Role::User, *text)});
+    auto text = TRY(textOf(row, "prompt"));
+    return conversation(row, column, {said(Role::User, text)});
   }
 
   /// A message with a text of its own.
-  Message said(Role role, llvm::StringRef text) const {
+  Message said(Role role, StringRef text) const {
     return {role, {(isChat() ? strip(text) : text).str()}, false, isChat()};
   }
 
   /// A row of plain or chat.
-  llvm::Expected<Example> plain(const llvm::json::Object& row) {
-    auto chosen = pairs_ ? side(row, "chosen") : conversation(row, "messages");
-    if (!chosen) return chosen.takeError();
-    auto rejected = pairs_ ? side(row, "rejected") : Conversation();
-    if (!rejected) return rejected.takeError();
-    return Example{std::move(*chosen), std::move(*rejected)};
+  Expected<Example> plain(const json::Object& row) {
+    auto chosen = TRY(pairs_ ? side(row, "chosen") : conversation(row, "messages"));
+    auto rejected = TRY(pairs_ ? side(row, "rejected") : Conversation());
+    return Example{std::move(chosen), std::move(rejected)};
   }
 
   const Template kind_;
-  llvm::StringRef raw_;  // the text of the row that is added
+  StringRef raw_;  // the text of the row that is added
   const bool pairs_, choices_;
   // torchtune's recipe for Alpaca learns the prompt; the others, and pairs, learn only answers.
   const bool learn_prompt_;
@@ -461,7 +442,7 @@ class Reader {
   bool learns_ = false;
 };
 
-llvm::Error Reader::lendAnswers(bool in_part) {
+Error Reader::lendAnswers(bool in_part) {
   const size_t count = examples_.size();
   const auto answer = [&](size_t at) -> const std::string& {
     return examples_[at % count].chosen.back().parts.front();
@@ -480,57 +461,55 @@ llvm::Error Reader::lendAnswers(bool in_part) {
     examples_[at].rejected = examples_[at].chosen;
     examples_[at].rejected.back().parts = {answer(next[at])};
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 }  // namespace
 
 const char* nameOf(Template kind) { return traitsOf(kind).name; }
 
-std::optional<Template> templateNamed(llvm::StringRef name) {
+std::optional<Template> templateNamed(StringRef name) {
   using enum Template;
   for (const Template kind : {Instruct, Grammar, Summarize, Plain, Chat})
     if (name == nameOf(kind)) return kind;
   return std::nullopt;
 }
 
-llvm::StringRef answerColumn(Template kind) { return traitsOf(kind).answer; }
+StringRef answerColumn(Template kind) { return traitsOf(kind).answer; }
 
-llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row) {
-  auto text = textOf(row, traitsOf(kind).prompt);
-  if (!text) return text.takeError();
+Expected<Message> promptOf(Template kind, const json::Object& row) {
+  auto text = TRY(textOf(row, traitsOf(kind).prompt));
   if (kind == Template::Grammar)
-    return Message{Role::User, {"Correct this to standard English: ", *text, "\n---\nCorrected: "}};
+    return Message{Role::User, {"Correct this to standard English: ", text, "\n---\nCorrected: "}};
   if (kind == Template::Summarize)
-    return Message{Role::User, {"Summarize this dialogue:\n", *text, "\n---\nSummary:\n"}};
+    return Message{Role::User, {"Summarize this dialogue:\n", text, "\n---\nSummary:\n"}};
   // instruct: Alpaca's two prompts, with and without an input.
   const auto* input = row.get("input");
-  auto more = !input || input->getAsNull() ? llvm::Expected<std::string>("") : textOf(row, "input");
-  if (!more) return more.takeError();
-  const bool alone = more->empty();
+  auto more = TRY(!input || input->getAsNull() ? Expected<std::string>("") : textOf(row, "input"));
+  const bool alone = more.empty();
   return Message{
       Role::User,
       {fmt::format("Below is an instruction that describes a task{}. Write a response that appropriately completes the "
                    "request.\n\n### Instruction:\n{}{}{}\n\n### Response:\n",
-                   alone ? "" : ", paired with an input that provides further context", *text,
-                   alone ? "" : "\n\n### Input:\n", *more)}};
+                   alone ? "" : ", paired with an input that provides further context", text,
+                   alone ? "" : "\n\n### Input:\n", more)}};
 }
 
-llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options, std::vector<RowFault>* faults) {
+Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options, std::vector<RowFault>* faults) {
   // Rows are read up to the limit and no further, so a small study of a large file starts at once.
   Reader reader(options);
   int64_t count = 0;
   Dataset dataset;
-  for (llvm::json::Object row; options.row_limit == 0 || count < options.row_limit; ++count) {
+  for (json::Object row; options.row_limit == 0 || count < options.row_limit; ++count) {
     auto more = rows.next(row);
     if (!more && !faults) return more.takeError();
     if (!more) {
-      const std::string why = llvm::toString(more.takeError()), place = rows.place() + ": ";
+      const std::string why = toString(more.takeError()), place = rows.place() + ": ";
       const size_t line = rows.line();
       const bool goes_on = rows.skip();
       faults->push_back(
           {count + 1,
-           fmt::format("{}{}{}", llvm::StringRef(why).starts_with(place) ? why.substr(place.size()) : why,
+           fmt::format("{}{}{}", StringRef(why).starts_with(place) ? why.substr(place.size()) : why,
                        line > 0 ? fmt::format(" (line {})", line) : "", goes_on ? "" : "; no row after it was read")});
       if (goes_on) continue;
       break;
@@ -539,7 +518,7 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
     if ((dataset.in_part = options.byte_limit > 0 && rows.bytes() > options.byte_limit)) break;
     auto error = reader.add(row, rows.raw());
     if (!error) continue;
-    std::string why = fmt::format("{} (template {})", llvm::toString(std::move(error)), nameOf(options.kind));
+    std::string why = fmt::format("{} (template {})", toString(std::move(error)), nameOf(options.kind));
     if (!faults) return failure("{}: {}", rows.place(), why);
     faults->push_back({count + 1, std::move(why)});
   }
@@ -560,18 +539,17 @@ llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& optio
   return dataset;
 }
 
-llvm::Expected<std::unique_ptr<RowReader>> openRows(const DatasetOptions& options) {
+Expected<std::unique_ptr<RowReader>> openRows(const DatasetOptions& options) {
   std::string path = options.path;
   if (llvm::sys::fs::is_directory(path)) {
-    if (auto error = fileOf(path, options.kind).moveInto(path)) return error;
+    path = TRY(fileOf(path, options.kind));
   }
   return RowReader::open(path);
 }
 
-llvm::Expected<Dataset> readDataset(const DatasetOptions& options) {
-  auto rows = openRows(options);
-  if (!rows) return rows.takeError();
-  return readDataset(**rows, options);
+Expected<Dataset> readDataset(const DatasetOptions& options) {
+  auto rows = TRY(openRows(options));
+  return readDataset(*rows, options);
 }
 
 }  // namespace expc::text

@@ -3,8 +3,6 @@
 // Rows of a data set as conversations: which columns a template reads, the text around them, and the rules for pairs of
 // answers. The wording of prompts is torchtune's, to the letter, since it decides the tokens.
 
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
@@ -13,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/text/conversation.h"
 #include "runtime/data/text/rows.h"
 
@@ -23,11 +22,11 @@ enum class Template { Instruct, Grammar, Summarize, Plain, Chat };
 /// The template's name, as a study writes it.
 const char* nameOf(Template kind);
 /// The template of that name, if there is one.
-std::optional<Template> templateNamed(llvm::StringRef name);
+std::optional<Template> templateNamed(StringRef name);
 /// The column with the answer ("output", "summary"); "" for `plain`, whose rows are whole conversations.
-llvm::StringRef answerColumn(Template kind);
+StringRef answerColumn(Template kind);
 /// The user's message of a row of instruct, grammar or summarize. Errors name the column.
-llvm::Expected<Message> promptOf(Template kind, const llvm::json::Object& row);
+Expected<Message> promptOf(Template kind, const json::Object& row);
 
 /// The source of rows, and how they are read.
 struct DatasetOptions {
@@ -86,7 +85,7 @@ struct Dataset {
 /// text in `system` becomes the first message. Other fields that decide what is learnt or seen (loss_scale 2,
 /// reasoning, …) are refused unless they change nothing: ignoring them would train on something else than the file
 /// says. Errors name file, row and column.
-llvm::Expected<Dataset> readDataset(const DatasetOptions& options);
+Expected<Dataset> readDataset(const DatasetOptions& options);
 
 /// A row that was refused: its number, counted from 1, and why.
 struct RowFault {
@@ -96,9 +95,8 @@ struct RowFault {
 
 /// Reads rows from an open reader. With `faults`, rows that are refused are listed there and left out, and the result
 /// may be empty. The reading ends at a fault behind which nobody can tell where the next row begins.
-llvm::Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options,
-                                    std::vector<RowFault>* faults = nullptr);
+Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options, std::vector<RowFault>* faults = nullptr);
 /// Opens the file of rows at a path: the file itself, or the one of the template in a folder.
-llvm::Expected<std::unique_ptr<RowReader>> openRows(const DatasetOptions& options);
+Expected<std::unique_ptr<RowReader>> openRows(const DatasetOptions& options);
 
 }  // namespace expc::text

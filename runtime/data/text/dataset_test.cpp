@@ -12,8 +12,8 @@
 namespace expc::text {
 namespace {
 
-llvm::Expected<Dataset> read(llvm::StringRef text, const DatasetOptions& options, const char* name = "d.jsonl") {
-  const bool csv = llvm::StringRef(name).ends_with(".csv");
+Expected<Dataset> read(StringRef text, const DatasetOptions& options, const char* name = "d.jsonl") {
+  const bool csv = StringRef(name).ends_with(".csv");
   auto rows = RowReader::parse(text, name, csv ? RowFormat::Csv : RowFormat::Json);
   return readDataset(*rows, options);
 }
@@ -104,7 +104,7 @@ TEST_CASE("a field that says what is learnt or seen, and is not applied, is refu
     const std::string error = messageOf(of_plain(message("", "") + message("", field)));
     CAPTURE(error);
     has(error, "d.jsonl: row 2: message 2 of 'messages': ");
-    const std::string name = llvm::StringRef(refused).split(':').first.trim('"').str();
+    const std::string name = StringRef(refused).split(':').first.trim('"').str();
     has(error, ("'" + name + "' is ").c_str());
     // The answers of a pair are checked too.
     const std::string answer = R"([{"role": "assistant", "content": "b")" + field + "}]";
@@ -131,7 +131,7 @@ TEST_CASE("a message or row that is switched off is masked, and a column system 
     for (const Message& message : conversation) flags.push_back(message.masked);
     return flags;
   };
-  const auto first = [](llvm::Expected<Dataset> dataset) {
+  const auto first = [](Expected<Dataset> dataset) {
     REQUIRE(dataset);
     return dataset->examples.front();
   };
@@ -202,13 +202,13 @@ TEST_CASE("messages and rows have weights, which multiply") {
 
 TEST_CASE("chat is written as transformers' apply_chat_template writes it") {
   const Tokenizer tokenizer = toyTokenizer();
-  const llvm::json::Value golden = goldenJson("chat.json");
+  const json::Value golden = goldenJson("chat.json");
   for (const auto& one : *golden.getAsObject()->getArray("cases")) {
-    const llvm::json::Object& fixture = *one.getAsObject();
+    const json::Object& fixture = *one.getAsObject();
     const std::string row = fixture.getString("row")->str();
     CAPTURE(row);
     auto dataset = read(row, of(Template::Chat));
-    REQUIRE_MESSAGE(dataset, llvm::toString(dataset.takeError()));
+    REQUIRE_MESSAGE(dataset, toString(dataset.takeError()));
     auto sample = makeSample(tokenizer, dataset->examples.front().chosen, 0);
     REQUIRE(sample);
     // A row of ours ends in end_of_text, which is not learnt and comes after everything that is.
@@ -232,7 +232,7 @@ TEST_CASE("calls and results of tools are masked by role, and faults are named")
   for (const char* arguments : {R"({"z": 1, "a": [ ]})", R"("{\"z\": 1, \"a\": []}")"}) {
     auto dataset = chat(call(R"({"name": "f", "arguments": )" + std::string(arguments) + "}") + result,
                         R"(, "tools": "[{\"name\": \"f\"}]")");
-    REQUIRE_MESSAGE(dataset, llvm::toString(dataset.takeError()));
+    REQUIRE_MESSAGE(dataset, toString(dataset.takeError()));
     const Conversation& said = dataset->examples.front().chosen;
     REQUIRE(said.size() == 5);
     has(said[1].parts[0], "variables.\n\n{\n    \"name\": \"f\"\n}\n\nq");
@@ -312,7 +312,7 @@ TEST_CASE("rows with two answers are taken as they are") {
 }
 
 TEST_CASE("errors name file, row and column") {
-  const auto message = [](llvm::StringRef text, Template kind, const char* name = "d.jsonl") {
+  const auto message = [](StringRef text, Template kind, const char* name = "d.jsonl") {
     return messageOf(read(text, of(kind), name));
   };
   has(message("", Template::Grammar), "d.jsonl: row 1: the file is empty");
@@ -410,7 +410,7 @@ TEST_CASE("the project's own sets are read whole, each with its template") {
     CHECK(dataset->borrowed_answers == borrowed);
     auto lengths = rowLengths(TokenRows(tokenizer, std::move(*dataset), 4096), 1);
     REQUIRE(lengths);
-    CHECK(lengths->count() == static_cast<int64_t>(rows));  // all teach something
+    CHECK(lengths->count() == int64_t(rows));  // all teach something
     CHECK(lengths->longest() < 4096);
     for (const RowSize& row : lengths->rows) CHECK(row.pair == options.pairs);
   };
@@ -418,7 +418,7 @@ TEST_CASE("the project's own sets are read whole, each with its template") {
     for (const auto& [kind, rows] :
          {std::pair(Template::Instruct, 160), std::pair(Template::Grammar, 160), std::pair(Template::Summarize, 120)}) {
       options.kind = kind;
-      check(static_cast<size_t>(rows), options.pairs);
+      check(size_t(rows), options.pairs);
     }
     if (options.pairs) break;
   }

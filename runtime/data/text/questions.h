@@ -3,11 +3,10 @@
 // Rows as questions to a tuned model: the prompt up to where the answer begins, and the right answer, which is to be
 // generated or chosen among several.
 
-#include <llvm/Support/Error.h>
-
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/text/token_rows.h"
 
 namespace expc::text {
@@ -23,9 +22,9 @@ struct Question {
 /// Makes of a row the question about its last answer. A row may have a column `choices`, a list of texts with the
 /// answer among them. An error is a last message that is not the assistant's, an answer that is not among the choices,
 /// or a text of more than `most` tokens; 0: no limit.
-llvm::Expected<Question> questionOf(const Tokenizer& tokenizer, const Example& example, size_t most);
+Expected<Question> questionOf(const Tokenizer& tokenizer, const Example& example, size_t most);
 
 /// Reads every row of a file as a question. Errors name file and row.
-llvm::Expected<std::vector<Question>> readQuestions(const TokenRowsOptions& options, const Tokenizer& tokenizer);
+Expected<std::vector<Question>> readQuestions(const TokenRowsOptions& options, const Tokenizer& tokenizer);
 
 }  // namespace expc::text

@@ -10,7 +10,7 @@ namespace expc::text {
 namespace {
 
 /// The questions of rows in template plain, or the error.
-llvm::Expected<std::vector<Question>> asked(const std::string& rows, int64_t max_length = 200) {
+Expected<std::vector<Question>> asked(const std::string& rows, int64_t max_length = 200) {
   const test::TestFolder folder;
   std::ofstream(folder / "q.jsonl") << rows;
   TokenRowsOptions options;
@@ -57,15 +57,15 @@ TEST_CASE("a row that is no question is named") {
          "row 1: its last message is not an answer"},
         {std::string("{}"), "row 1: unknown column 'messages'"}}) {
     auto questions = asked(rows);
-    REQUIRE_FALSE(static_cast<bool>(questions));
-    const std::string text = llvm::toString(questions.takeError());
+    REQUIRE_FALSE(bool(questions));
+    const std::string text = toString(questions.takeError());
     CAPTURE(text);
-    CHECK(llvm::StringRef(text).starts_with("questions: "));
-    CHECK(llvm::StringRef(text).contains(why));
+    CHECK(StringRef(text).starts_with("questions: "));
+    CHECK(StringRef(text).contains(why));
   }
   auto narrow = asked(rowOf(""), 16);
-  REQUIRE_FALSE(static_cast<bool>(narrow));
-  CHECK(llvm::StringRef(llvm::toString(narrow.takeError())).contains("max_length is 16: raise max_length"));
+  REQUIRE_FALSE(bool(narrow));
+  CHECK(StringRef(toString(narrow.takeError())).contains("max_length is 16: raise max_length"));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kBlanks = " \t\n\r";
 
 /// Removes the value at the beginning of `rest`, and white space around it, and returns its text.
-llvm::StringRef takeValue(llvm::StringRef& rest) {
+StringRef takeValue(StringRef& rest) {
   rest = rest.ltrim(kBlanks);
   size_t depth = 0, at = 0;
   for (bool in_string = false; at < rest.size(); ++at) {
@@ -31,13 +31,13 @@ llvm::StringRef takeValue(llvm::StringRef& rest) {
       --depth;
     }
   }
-  const llvm::StringRef value = rest.take_front(at);
+  const StringRef value = rest.take_front(at);
   rest = rest.drop_front(value.size());
   return value.rtrim(kBlanks);
 }
 
 /// Removes a separator and white space before it.
-bool takeMark(llvm::StringRef& rest, char mark) {
+bool takeMark(StringRef& rest, char mark) {
   rest = rest.ltrim(kBlanks);
   if (rest.empty() || rest.front() != mark) return false;
   rest = rest.drop_front();
@@ -46,9 +46,9 @@ bool takeMark(llvm::StringRef& rest, char mark) {
 
 /// The parts of an object or array: values, each behind its key (an object's).
 struct RawPart {
-  llvm::StringRef key, value;
+  StringRef key, value;
 };
-std::vector<RawPart> partsOf(llvm::StringRef text, char open) {
+std::vector<RawPart> partsOf(StringRef text, char open) {
   std::vector<RawPart> parts;
   if (!takeMark(text, open)) return parts;
   const char close = open == '{' ? '}' : ']';
@@ -65,21 +65,21 @@ std::vector<RawPart> partsOf(llvm::StringRef text, char open) {
 }
 
 /// The characters of a JSON string.
-std::string charactersOf(llvm::StringRef text) {
+std::string charactersOf(StringRef text) {
   auto value = base::parseJson(text);
-  if (!value) return llvm::consumeError(value.takeError()), "";
+  if (!value) return consumeError(value.takeError()), "";
   return value->getAsString().value_or("").str();
 }
 
 /// A string as Python writes it: control characters, quotes and backslashes escaped, nothing else.
-std::string pythonString(llvm::StringRef text) {
+std::string pythonString(StringRef text) {
   std::string result = "\"";
   for (const char c : text) {
     static constexpr llvm::StringLiteral kNamed = "\"\\\n\r\t\b\f", kNames = "\"\\nrtbf";
-    if (const size_t named = kNamed.find(c); named != llvm::StringRef::npos)
+    if (const size_t named = kNamed.find(c); named != StringRef::npos)
       result += {'\\', kNames[named]};
     else if (static_cast<unsigned char>(c) < 0x20)
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+      result += fmt::format("\\u{:04x}", unsigned(c));
     else
       result += c;
   }
@@ -87,16 +87,16 @@ std::string pythonString(llvm::StringRef text) {
 }
 
 /// A number as Python writes it: whole ones with the same digits, others as the shortest that reads back the same.
-std::string pythonNumber(llvm::StringRef text) {
-  if (text.find_first_of(".eE") == llvm::StringRef::npos) return text == "-0" ? "0" : text.str();
+std::string pythonNumber(StringRef text) {
+  if (text.find_first_of(".eE") == StringRef::npos) return text == "-0" ? "0" : text.str();
   double value = 0;
   if (text.getAsDouble(value)) return text.str();
   std::string result = fmt::format("{}", value);
   if (result == "inf" || result == "-inf") return result == "inf" ? "Infinity" : "-Infinity";
-  return llvm::StringRef(result).find_first_of(".e") == llvm::StringRef::npos ? result + ".0" : result;
+  return StringRef(result).find_first_of(".e") == StringRef::npos ? result + ".0" : result;
 }
 
-void writePython(llvm::StringRef text, unsigned indent, unsigned depth, std::string& out) {
+void writePython(StringRef text, unsigned indent, unsigned depth, std::string& out) {
   const char first = text.empty() ? '\0' : text.front();
   if (first == '"') return void(out += pythonString(charactersOf(text)));
   if (first != '{' && first != '[')
@@ -116,20 +116,20 @@ void writePython(llvm::StringRef text, unsigned indent, unsigned depth, std::str
 
 }  // namespace
 
-llvm::StringRef rawValue(llvm::StringRef object, llvm::StringRef key) {
-  llvm::StringRef found;
+StringRef rawValue(StringRef object, StringRef key) {
+  StringRef found;
   for (const auto& [name, value] : partsOf(object, '{'))
     if (charactersOf(name) == key) found = value;
   return found;
 }
 
-std::vector<llvm::StringRef> rawElements(llvm::StringRef array) {
-  std::vector<llvm::StringRef> elements;
+std::vector<StringRef> rawElements(StringRef array) {
+  std::vector<StringRef> elements;
   for (const RawPart& part : partsOf(array, '[')) elements.push_back(part.value);
   return elements;
 }
 
-std::string asPython(llvm::StringRef value, unsigned indent) {
+std::string asPython(StringRef value, unsigned indent) {
   std::string out;
   writePython(value.trim(kBlanks), indent, 0, out);
   return out;

@@ -16,13 +16,13 @@ TEST_CASE("values are written as Python's json.dumps does, in the file's order")
 }
 
 TEST_CASE("values are found by key and place") {
-  const llvm::StringRef text = R"({"x": {"y": [1 , "a,]"]}, "\u0079": 7, "z": 1, "z": [2]})";
+  const StringRef text = R"({"x": {"y": [1 , "a,]"]}, "\u0079": 7, "z": 1, "z": [2]})";
   CHECK(rawValue(text, "x") == R"({"y": [1 , "a,]"]})");
   CHECK(rawValue(text, "y") == "7");
   CHECK(rawValue(text, "z") == "[2]");
   CHECK(rawValue(text, "w").empty());
   CHECK(rawValue("3", "w").empty());
-  CHECK(rawElements(R"([1 , "a,]", {"b": [3]}])") == std::vector<llvm::StringRef>{"1", "\"a,]\"", R"({"b": [3]})"});
+  CHECK(rawElements(R"([1 , "a,]", {"b": [3]}])") == std::vector<StringRef>{"1", "\"a,]\"", R"({"b": [3]})"});
   CHECK(rawElements("{}").empty());
   // Text that no parser accepted is read to its end, and not beyond.
   for (const char* broken : {"{", "[", "[1", "{\"a\"", "{\"a\":", "\"", "\"\\", "[}", "{]", ",", "[,]", "{,}"}) {

@@ -14,6 +14,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::text {
 namespace {
@@ -21,17 +22,17 @@ namespace {
 bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /// An error for text in another encoding, usually Windows' own.
-llvm::Error notUtf8(const std::string& what) {
+Error notUtf8(const std::string& what) {
   return failure("{} is not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, say)", what);
 }
 
 /// Reads the elements of an array, or the objects on the lines of a file.
 class JsonRows : public RowReader {
  public:
-  JsonRows(llvm::StringRef bytes, const std::string& name) : RowReader(name), rest_(bytes), counted_(bytes.begin()) {}
+  JsonRows(StringRef bytes, const std::string& name) : RowReader(name), rest_(bytes), counted_(bytes.begin()) {}
 
   size_t line() override {
-    line_ += static_cast<size_t>(std::count(counted_, start_, '\n'));
+    line_ += size_t(std::count(counted_, start_, '\n'));
     counted_ = start_;
     return line_;
   }
@@ -48,7 +49,7 @@ class JsonRows : public RowReader {
   }
 
  protected:
-  llvm::Expected<bool> read(llvm::json::Object& row) override {
+  Expected<bool> read(json::Object& row) override {
     cut_ = 0;
     skipSpace();
     start_ = rest_.begin();
@@ -67,19 +68,18 @@ class JsonRows : public RowReader {
     }
     if (rest_.empty()) return false;
     // Cut first, parse then: a broken row cannot make the parser read the rest of the file.
-    auto length = rowLength();
-    if (!length) return length.takeError();
-    cut_ = *length;
-    if (!llvm::json::isUTF8(rest_.take_front(*length))) return notUtf8("it");
-    auto value = base::parseJson(rest_.take_front(*length));
+    auto length = TRY(rowLength());
+    cut_ = length;
+    if (!json::isUTF8(rest_.take_front(length))) return notUtf8("it");
+    auto value = base::parseJson(rest_.take_front(length));
     if (!value) return failure("it is not JSON: {}", value.takeError());
     auto* object = value->getAsObject();
     if (!object)
       return llvm::createStringError(
           "expected an object, {\"column\": \"text\", …}; the file is an array of objects, or has one on each line");
-    raw_ = rest_.take_front(*length);
-    bytes_ += *length;
-    rest_ = rest_.drop_front(*length);
+    raw_ = rest_.take_front(length);
+    bytes_ += length;
+    rest_ = rest_.drop_front(length);
     spans_ = spans_ || raw_.contains('\n');
     row = std::move(*object);
     return true;
@@ -89,7 +89,7 @@ class JsonRows : public RowReader {
   void skipSpace() { rest_ = rest_.drop_while(isSpace); }
 
   /// Goes past the comma in front of an element; false behind the end of the array.
-  llvm::Expected<bool> toElement() {
+  Expected<bool> toElement() {
     if (ended_) return false;
     if (rest_.consume_front("]")) {
       ended_ = true;
@@ -109,14 +109,13 @@ class JsonRows : public RowReader {
 
   /// Whether the object at a place inside a row is the next row: it begins a line, and nothing asks for a value there.
   bool beginsRow(size_t at) const {
-    const llvm::StringRef before = rest_.take_front(at), said = before.rtrim();
-    return !said.empty() && before.drop_front(said.size()).contains('\n') &&
-           !llvm::StringRef("{[,:").contains(said.back());
+    const StringRef before = rest_.take_front(at), said = before.rtrim();
+    return !said.empty() && before.drop_front(said.size()).contains('\n') && !StringRef("{[,:").contains(said.back());
   }
 
   /// The length of the row that begins here: up to where its first bracket is closed; for anything else, which is an
   /// error later, up to the end of the line, a comma or the array's end.
-  llvm::Expected<size_t> rowLength() const {
+  Expected<size_t> rowLength() const {
     size_t depth = 0;
     bool in_string = false;
     for (size_t at = 0; at < rest_.size(); ++at) {
@@ -144,7 +143,7 @@ class JsonRows : public RowReader {
     return rest_.size();
   }
 
-  llvm::StringRef rest_;
+  StringRef rest_;
   const char *counted_, *start_ = nullptr;  // up to where lines are counted; where the row begins
   size_t line_ = 1;                         // at `counted_`
   size_t cut_ = 0;                          // bytes of a row that was cut and not taken
@@ -156,26 +155,23 @@ class JsonRows : public RowReader {
 /// Reads rows of CSV as objects by the names of their columns.
 class CsvRows : public RowReader {
  public:
-  CsvRows(llvm::StringRef bytes, const std::string& name)
-      : RowReader(name), rows_(bytes, files::CsvRows::Blanks::Kept) {}
+  CsvRows(StringRef bytes, const std::string& name) : RowReader(name), rows_(bytes, files::CsvRows::Blanks::Kept) {}
 
   bool skip() override { return cut_; }
 
  protected:
-  llvm::Expected<bool> read(llvm::json::Object& row) override {
-    if (columns_.empty())
-      if (auto error = header()) return error;
+  Expected<bool> read(json::Object& row) override {
+    if (columns_.empty()) TRY(header());
     std::vector<std::string> cells;
     auto more = rows_.next(cells);
-    cut_ = static_cast<bool>(more);
+    cut_ = bool(more);
     if (!more || !*more) return more;
     // A row with other cells than columns usually means an unescaped comma or quote above it.
     if (cells.size() != columns_.size())
       return failure("{} cells, the first row names {} columns", cells.size(), columns_.size());
     row.clear();
     for (size_t at = 0; at < cells.size(); ++at) {
-      if (!llvm::json::isUTF8(cells[at]))
-        return notUtf8(fmt::format("column '{}'", llvm::StringRef(columns_[at]).take_front(40)));
+      if (!json::isUTF8(cells[at])) return notUtf8(fmt::format("column '{}'", StringRef(columns_[at]).take_front(40)));
       bytes_ += cells[at].size();
       row[columns_[at]] = std::move(cells[at]);
     }
@@ -184,16 +180,15 @@ class CsvRows : public RowReader {
 
  private:
   /// Reads the names of the columns, which must differ.
-  llvm::Error header() {
-    auto more = rows_.next(columns_);
-    if (!more) return more.takeError();
-    if (!*more) return failure("the file is empty; its first row names the columns");
+  Error header() {
+    auto more = TRY(rows_.next(columns_));
+    if (!more) return failure("the file is empty; its first row names the columns");
     for (auto name = columns_.begin(); name != columns_.end(); ++name) {
-      if (!llvm::json::isUTF8(*name)) return notUtf8("a column's name");
+      if (!json::isUTF8(*name)) return notUtf8("a column's name");
       if (std::find(columns_.begin(), name, *name) != name)
-        return failure("two columns are called '{}'", llvm::StringRef(*name).take_front(40));
+        return failure("two columns are called '{}'", StringRef(*name).take_front(40));
     }
-    return llvm::Error::success();
+    return Error::success();
   }
 
   files::CsvRows rows_;
@@ -203,26 +198,25 @@ class CsvRows : public RowReader {
 
 }  // namespace
 
-llvm::Expected<std::unique_ptr<RowReader>> RowReader::open(const std::string& path) {
-  const llvm::StringRef ending = llvm::sys::path::extension(path);
+Expected<std::unique_ptr<RowReader>> RowReader::open(const std::string& path) {
+  const StringRef ending = llvm::sys::path::extension(path);
   const bool csv = ending.equals_insensitive(".csv");
   if (!csv && !ending.equals_insensitive(".json") && !ending.equals_insensitive(".jsonl"))
     return failure("{}: rows are read from .json, .jsonl and .csv; convert the file, or correct its ending", path);
-  auto buffer = files::mapText(path, UINT64_MAX, "data is a file of rows: .json, .jsonl or .csv");
-  if (!buffer) return buffer.takeError();
+  auto buffer = TRY(files::mapText(path, UINT64_MAX, "data is a file of rows: .json, .jsonl or .csv"));
   // The rows are views of the mapping, which the reader keeps.
-  auto reader = parse((*buffer)->getBuffer(), path, csv ? RowFormat::Csv : RowFormat::Json);
-  reader->keep_ = std::shared_ptr<llvm::MemoryBuffer>(std::move(*buffer));
+  auto reader = parse(buffer->getBuffer(), path, csv ? RowFormat::Csv : RowFormat::Json);
+  reader->keep_ = std::shared_ptr<llvm::MemoryBuffer>(std::move(buffer));
   return reader;
 }
 
-std::unique_ptr<RowReader> RowReader::parse(llvm::StringRef bytes, const std::string& name, RowFormat format) {
+std::unique_ptr<RowReader> RowReader::parse(StringRef bytes, const std::string& name, RowFormat format) {
   bytes.consume_front("\xef\xbb\xbf");  // the byte order mark that Windows writes
   if (format == RowFormat::Csv) return std::make_unique<CsvRows>(bytes, name);
   return std::make_unique<JsonRows>(bytes, name);
 }
 
-llvm::Expected<bool> RowReader::next(llvm::json::Object& row) {
+Expected<bool> RowReader::next(json::Object& row) {
   ++number_;
   auto more = read(row);
   if (!more) return failure("{}: {}", place(), more.takeError());

@@ -3,8 +3,6 @@
 // Rows of a JSON, JSONL or CSV file, read one after the other, so that a limit on rows also limits time and memory. The
 // file is mapped and never parsed as a whole.
 
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
@@ -14,10 +12,9 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/csv.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::text {
-
-using base::failure;
 
 enum class RowFormat { Json, Csv };
 
@@ -30,19 +27,19 @@ class RowReader {
  public:
   /// Opens a file by its ending: .json or .jsonl (either may hold an array of objects, or an object on each line), or
   /// .csv, whose first row names the columns.
-  static llvm::Expected<std::unique_ptr<RowReader>> open(const std::string& path);
+  static Expected<std::unique_ptr<RowReader>> open(const std::string& path);
   /// Reads bytes in memory, which must outlive the reader; `name` stands for the file in messages.
-  static std::unique_ptr<RowReader> parse(llvm::StringRef bytes, const std::string& name, RowFormat format);
+  static std::unique_ptr<RowReader> parse(StringRef bytes, const std::string& name, RowFormat format);
   virtual ~RowReader() = default;
 
   /// Reads the next row; false at the end. Cells of CSV become texts. Errors name file and row.
-  llvm::Expected<bool> next(llvm::json::Object& row);
+  Expected<bool> next(json::Object& row);
   /// Goes behind a row that could not be read. False if nobody can tell where the next one begins.
   virtual bool skip() = 0;
   /// The line of the file on which the row that was read last begins, counted from 1; 0: not known.
   virtual size_t line() { return 0; }
   /// The text of the row that was read last, valid as long as the bytes; "" if the format is not JSON.
-  llvm::StringRef raw() const { return raw_; }
+  StringRef raw() const { return raw_; }
   /// The bytes of all rows that were read so far, without what separates them.
   uint64_t bytes() const { return bytes_; }
   /// The row that was read last, for messages: "data.jsonl: row 3".
@@ -52,10 +49,10 @@ class RowReader {
  protected:
   explicit RowReader(std::string name) : name_(std::move(name)) {}
   /// Reads the next row; errors do not name the place.
-  virtual llvm::Expected<bool> read(llvm::json::Object& row) = 0;
+  virtual Expected<bool> read(json::Object& row) = 0;
 
-  llvm::StringRef raw_;  // what read() fills for raw()
-  uint64_t bytes_ = 0;   // read() adds the length of each row
+  StringRef raw_;       // what read() fills for raw()
+  uint64_t bytes_ = 0;  // read() adds the length of each row
 
  private:
   std::string name_;

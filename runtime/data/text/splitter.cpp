@@ -18,12 +18,11 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/text/characters.h"
 
 namespace expc::text {
 namespace {
-
-using base::failure;
 
 constexpr size_t kLongestPattern = 64 << 10;
 // Steps of matching from one place of the text. A pattern that needs more backtracks without end.
@@ -44,7 +43,7 @@ constexpr llvm::StringLiteral kKnownEscapes = "sSdDpPrntfx";
 
 /// The pattern with \s written as Unicode's property, since PCRE2's \s has one character more (U+180E). An error for an
 /// escape that engines understand differently.
-llvm::Expected<std::string> translated(llvm::StringRef pattern) {
+Expected<std::string> translated(StringRef pattern) {
   std::string result;
   for (size_t at = 0; at < pattern.size(); ++at) {
     if (pattern.substr(at).starts_with("[:"))
@@ -97,7 +96,7 @@ bool isNewline(uint32_t code_point) { return code_point == '\n' || code_point ==
 /// Reads characters ahead of a place that moves from piece to piece.
 class Characters {
  public:
-  explicit Characters(llvm::StringRef text) : at_(text.begin()), end_(text.end()) {}
+  explicit Characters(StringRef text) : at_(text.begin()), end_(text.end()) {}
 
   bool done() const { return at_ == end_; }
   const char* at() const { return at_; }
@@ -120,8 +119,8 @@ class Characters {
   /// Whether the character at `at` is of a class; false at the end of the text.
   bool is(const char* at, CharacterClass wanted) const { return at != end_ && kind(characterAt(at)) == wanted; }
   /// The piece from the place to `end`; the place moves there.
-  llvm::StringRef take(const char* end) {
-    const llvm::StringRef piece(at_, end - at_);
+  StringRef take(const char* end) {
+    const StringRef piece(at_, end - at_);
     at_ = end;
     return piece;
   }
@@ -138,7 +137,7 @@ class Characters {
 const char* contraction(const char* at, const char* end) {
   const auto left = end - at;
   if (left < 2) return nullptr;
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; };
   const char first = lower(at[1]);
   if (first == 's' || first == 't' || first == 'm' || first == 'd') return at + 2;
   if (left < 3) return nullptr;
@@ -204,21 +203,20 @@ struct Splitter::Pattern {
   pcre2_code* code = nullptr;
 };
 
-llvm::Expected<Splitter> Splitter::compile(llvm::StringRef pattern) {
+Expected<Splitter> Splitter::compile(StringRef pattern) {
   return pattern == kLlama3Pattern ? Splitter() : byPcre2(pattern);
 }
 
-llvm::Expected<Splitter> Splitter::byPcre2(llvm::StringRef pattern) {
+Expected<Splitter> Splitter::byPcre2(StringRef pattern) {
   if (pattern.size() > kLongestPattern)
     return failure("a pattern of {} bytes, at most {} are allowed", pattern.size(), kLongestPattern);
   auto parts = std::make_shared<Pattern>();
   parts->text = pattern.str();
-  auto text = translated(pattern);
-  if (!text) return text.takeError();
+  auto text = TRY(translated(pattern));
   int error = 0;
   size_t offset = 0;
   // UTF and UCP: characters and properties are Unicode's. \C, which matches half characters, is refused.
-  parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text->data()), text->size(),
+  parts->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
                               PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
   if (!parts->code) return failure("the pattern '{}' is invalid: {}", parts->text, wordsOf(error));
   // The compiler fails on a system without executable memory; matching then interprets the pattern.
@@ -228,10 +226,10 @@ llvm::Expected<Splitter> Splitter::byPcre2(llvm::StringRef pattern) {
   return splitter;
 }
 
-llvm::Error Splitter::split(llvm::StringRef text, PieceSink piece) const {
+Error Splitter::split(StringRef text, PieceSink piece) const {
   if (!pattern_) {
     splitAsLlama3(text, piece);
-    return llvm::Error::success();
+    return Error::success();
   }
   thread_local Scratch scratch;
   size_t begin = 0;  // the first byte that no match has covered
@@ -250,10 +248,10 @@ llvm::Error Splitter::split(llvm::StringRef text, PieceSink piece) const {
     at = begin = ends[1];
   }
   if (begin < text.size()) piece(text.substr(begin));
-  return llvm::Error::success();
+  return Error::success();
 }
 
-void splitAsLlama3(llvm::StringRef text, PieceSink piece) {
+void splitAsLlama3(StringRef text, PieceSink piece) {
   Characters reader(text);
   while (!reader.done()) piece(reader.take(pieceEnd(reader)));
 }

@@ -4,11 +4,9 @@
 // the results equal those of tiktoken and of Hugging Face's tokenizers. Llama 3's pattern is matched by hand, which is
 // many times faster than a regular expression; any other pattern runs in PCRE2.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Error.h>
-
 #include <memory>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::text {
 
@@ -18,11 +16,11 @@ extern const llvm::StringLiteral kLlama3Pattern;
 extern const llvm::StringLiteral kGpt2Pattern;
 
 /// Receives the pieces in order; they point into the text.
-using PieceSink = llvm::function_ref<void(llvm::StringRef)>;
+using PieceSink = function_ref<void(StringRef)>;
 
 /// Cuts `text` by Llama 3's pattern without a regular expression, in tiktoken's version of Unicode. `text` must be
 /// valid UTF-8.
-void splitAsLlama3(llvm::StringRef text, PieceSink piece);
+void splitAsLlama3(StringRef text, PieceSink piece);
 
 /// Splits by a pattern: Llama 3's by splitAsLlama3(), any other by PCRE2, compiled just in time where the machine
 /// allows. `\s` is Unicode's White_Space, as in tiktoken and Hugging Face's tokenizers. Several threads may use one.
@@ -32,13 +30,13 @@ class Splitter {
   Splitter() = default;
   /// Splits by `pattern`. An error if it is wrong, or uses what PCRE2 understands differently from the tokenizers'
   /// engines (\w, \b, …).
-  static llvm::Expected<Splitter> compile(llvm::StringRef pattern);
+  static Expected<Splitter> compile(StringRef pattern);
   /// Splits by PCRE2 even for Llama 3's pattern; a test holds the two implementations together with this.
-  static llvm::Expected<Splitter> byPcre2(llvm::StringRef pattern);
+  static Expected<Splitter> byPcre2(StringRef pattern);
 
   /// Calls `piece` for each match and for each text between matches, in order (the behaviour `Isolated` of Hugging
   /// Face). `text` must be valid UTF-8. An error if the pattern backtracks too much.
-  llvm::Error split(llvm::StringRef text, PieceSink piece) const;
+  Error split(StringRef text, PieceSink piece) const;
 
  private:
   struct Pattern;

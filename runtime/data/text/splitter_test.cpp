@@ -11,21 +11,21 @@
 namespace expc::text {
 namespace {
 
-std::vector<std::string> byHand(llvm::StringRef text) {
+std::vector<std::string> byHand(StringRef text) {
   std::vector<std::string> pieces;
-  splitAsLlama3(text, [&](llvm::StringRef piece) { pieces.push_back(piece.str()); });
+  splitAsLlama3(text, [&](StringRef piece) { pieces.push_back(piece.str()); });
   return pieces;
 }
 
-std::vector<std::string> byPattern(const Splitter& splitter, llvm::StringRef text) {
+std::vector<std::string> byPattern(const Splitter& splitter, StringRef text) {
   std::vector<std::string> pieces;
-  CHECK(!splitter.split(text, [&](llvm::StringRef piece) { pieces.push_back(piece.str()); }));
+  CHECK(!splitter.split(text, [&](StringRef piece) { pieces.push_back(piece.str()); }));
   return pieces;
 }
 
 std::string utf8(uint32_t c) {
   std::string text;
-  const auto byte = [&](uint32_t value) { text += static_cast<char>(value); };
+  const auto byte = [&](uint32_t value) { text += char(value); };
   if (c < 0x80) {
     byte(c);
   } else if (c < 0x800) {
@@ -105,20 +105,19 @@ TEST_CASE("other patterns keep what they do not match") {
 TEST_CASE("a pattern that is wrong or never ends says so") {
   auto wrong = Splitter::byPcre2("(a");
   REQUIRE(!wrong);
-  CHECK(llvm::toString(wrong.takeError()).find("'(a' is invalid") != std::string::npos);
+  CHECK(toString(wrong.takeError()).find("'(a' is invalid") != std::string::npos);
   for (const char* unlike : {"\\w+", "a\\b", "[\\h]", "(a)\\1", "a\\Kb"}) {
     auto refused = Splitter::byPcre2(unlike);
     REQUIRE(!refused);
-    CHECK(llvm::toString(refused.takeError()).find("because regular expressions differ in its meaning") !=
-          std::string::npos);
+    CHECK(toString(refused.takeError()).find("because regular expressions differ in its meaning") != std::string::npos);
   }
   auto named = Splitter::byPcre2("[[:alpha:]]");
   REQUIRE(!named);
-  CHECK(llvm::toString(named.takeError()).find("a named class") != std::string::npos);
+  CHECK(toString(named.takeError()).find("a named class") != std::string::npos);
   auto endless = Splitter::byPcre2("(?:a+)+[0-9]");
   REQUIRE(endless);
-  auto error = endless->split(std::string(64, 'a'), [](llvm::StringRef) {});
-  CHECK(llvm::toString(std::move(error)).find("was given up") != std::string::npos);
+  auto error = endless->split(std::string(64, 'a'), [](StringRef) {});
+  CHECK(toString(std::move(error)).find("was given up") != std::string::npos);
 }
 
 TEST_CASE("strip is Python's") {

@@ -13,7 +13,7 @@ namespace expc::text {
 namespace {
 
 /// Reads one line. Returns the fault, or "".
-std::string readLine(llvm::StringRef line, std::string& bytes, size_t& rank) {
+std::string readLine(StringRef line, std::string& bytes, size_t& rank) {
   const auto [base64, digits] = line.rsplit(' ');
   if (base64.empty() || digits.empty()) return "expected base64, a space and a rank";
   if (digits.getAsInteger(10, rank)) return "its rank is not a whole number";
@@ -21,7 +21,7 @@ std::string readLine(llvm::StringRef line, std::string& bytes, size_t& rank) {
   if (base64.size() > kLongestToken * 4 / 3) return fmt::format("a token of more than {} bytes", kLongestToken);
   std::vector<char> decoded;
   if (auto error = llvm::decodeBase64(base64, decoded)) {
-    llvm::consumeError(std::move(error));
+    consumeError(std::move(error));
     return "the text before the space is not base64";
   }
   if (decoded.empty()) return "a token without bytes";
@@ -31,7 +31,7 @@ std::string readLine(llvm::StringRef line, std::string& bytes, size_t& rank) {
 
 }  // namespace
 
-llvm::Expected<Tokenizer> Tokenizer::fromTiktoken(llvm::StringRef bytes, const std::string& name) {
+Expected<Tokenizer> Tokenizer::fromTiktoken(StringRef bytes, const std::string& name) {
   const auto wrong = [&](const std::string& what) {
     return failure("{}: {}; a tokenizer in tiktoken's form has a line for each token: base64, a space, its rank", name,
                    what);
@@ -41,8 +41,8 @@ llvm::Expected<Tokenizer> Tokenizer::fromTiktoken(llvm::StringRef bytes, const s
   // The line that gave each rank, for messages about duplicates; 0 for a rank without one.
   std::vector<size_t> line_of;
   size_t number = 0;
-  for (llvm::StringRef rest = bytes; !rest.empty();) {
-    llvm::StringRef line;
+  for (StringRef rest = bytes; !rest.empty();) {
+    StringRef line;
     std::tie(line, rest) = rest.split('\n');
     ++number;
     line.consume_back("\r");
@@ -63,7 +63,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromTiktoken(llvm::StringRef bytes, const s
     tokens[rank] = std::move(token);
     line_of[rank] = number;
   }
-  std::vector<llvm::StringRef> texts;
+  std::vector<StringRef> texts;
   for (size_t rank = 0; rank < tokens.size(); ++rank) {
     if (line_of[rank] == 0)
       return wrong(
@@ -71,7 +71,7 @@ llvm::Expected<Tokenizer> Tokenizer::fromTiktoken(llvm::StringRef bytes, const s
     texts.emplace_back(tokens[rank]);
   }
   auto vocabulary = Vocabulary::make(texts);
-  if (!vocabulary) return wrong(llvm::toString(vocabulary.takeError()));
+  if (!vocabulary) return wrong(toString(vocabulary.takeError()));
   const Token first = vocabulary->size();
   Tokenizer result(name, std::move(*vocabulary), SpecialTokens::llama3(first));
   result.rows_ = first + 256;  // Llama 3's models have 256 rows for special tokens

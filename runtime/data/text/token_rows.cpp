@@ -22,6 +22,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/text/characters.h"
 
@@ -33,14 +34,12 @@ constexpr size_t kAroundMessage = 16;
 
 /// Encodes rows with several threads and keeps the value that `take` makes of each.
 template <typename Take, typename Value = std::invoke_result_t<Take, TokenRow>>
-llvm::Expected<std::vector<Value>> ofRows(const TokenRows& rows, llvm::ArrayRef<int64_t> numbers, unsigned threads,
-                                          Take take) {
+Expected<std::vector<Value>> ofRows(const TokenRows& rows, ArrayRef<int64_t> numbers, unsigned threads, Take take) {
   std::vector<Value> result(numbers.size());
-  const auto work = [&](int64_t i) -> llvm::Error {
-    auto made = rows.row(numbers[i]);
-    if (!made) return made.takeError();
-    result[i] = take(std::move(*made));
-    return llvm::Error::success();
+  const auto work = [&](int64_t i) -> Error {
+    auto made = TRY(rows.row(numbers[i]));
+    result[i] = take(std::move(made));
+    return Error::success();
   };
   auto error = base::forEach(std::ssize(numbers), threads, work);
   if (error) return error;
@@ -65,7 +64,7 @@ size_t learntEnd(const Sample& sample) {
 bool alike(const Sample& a, const Sample& b) {
   const size_t end = learntEnd(a);
   const auto equal = [end](const std::vector<Token>& left, const std::vector<Token>& right) {
-    return std::equal(left.begin(), left.begin() + static_cast<ptrdiff_t>(end), right.begin());
+    return std::equal(left.begin(), left.begin() + ptrdiff_t(end), right.begin());
   };
   return end == learntEnd(b) && equal(a.tokens, b.tokens) && equal(a.labels, b.labels);
 }
@@ -77,8 +76,7 @@ std::vector<std::string> saidIn(const Conversation& conversation) {
   size_t learnt = 0;
   for (const Message& message : conversation) {
     std::string text = nameOf(message.role);
-    for (const std::string& part : message.parts)
-      text += strip(llvm::json::isUTF8(part) ? part : llvm::json::fixUTF8(part)).str();
+    for (const std::string& part : message.parts) text += strip(json::isUTF8(part) ? part : json::fixUTF8(part)).str();
     said.push_back(std::move(text));
     if (!message.masked) learnt = said.size();
   }
@@ -104,7 +102,7 @@ struct Shape {
 Shape shapeOf(Template kind, bool pairs) {
   constexpr Shape kShapes[] = {
       {59330.0 / 500, 0.0}, {28683.0 / 500, 0.5}, {83544.0 / 500, 0.8}, {83544.0 / 500, 0.8}, {83544.0 / 500, 0.8}};
-  return pairs && kind == Template::Instruct ? Shape{kShapes[0].mean, 0.5} : kShapes[static_cast<size_t>(kind)];
+  return pairs && kind == Template::Instruct ? Shape{kShapes[0].mean, 0.5} : kShapes[size_t(kind)];
 }
 
 /// The distribution of lengths, as parts of the mean: most in a body, one in fifty far above it, since the longest rows
@@ -122,19 +120,18 @@ double partOfMean(double share) {
 class Draw {
  public:
   Draw(uint64_t seed, int64_t number) {
-    std::seed_seq both{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32), static_cast<uint32_t>(number),
-                       static_cast<uint32_t>(static_cast<uint64_t>(number) >> 32)};
+    std::seed_seq both{uint32_t(seed), uint32_t(seed >> 32), uint32_t(number), uint32_t(uint64_t(number) >> 32)};
     random_.seed(both);
   }
   /// A number from 0 to below 1, with 53 random bits.
-  double share() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
-  Token token(Token below) { return static_cast<Token>(random_() % static_cast<uint64_t>(below)); }
+  double share() { return double(random_() >> 11) * 0x1p-53; }
+  Token token(Token below) { return static_cast<Token>(random_() % uint64_t(below)); }
 
  private:
   std::mt19937_64 random_;
 };
 
-size_t rounded(double tokens) { return static_cast<size_t>(std::lround(tokens)); }
+size_t rounded(double tokens) { return size_t(std::lround(tokens)); }
 
 /// A text whose first `prompt` tokens are not learnt, cut to `most`. The first and last label are masked, as in real
 /// samples.
@@ -164,12 +161,12 @@ TokenRow SyntheticRows::row(int64_t number) const {
   };
   std::vector<Token> tokens(length());
   std::ranges::generate(tokens, [&] { return draw.token(vocabulary); });
-  const size_t prompt = rounded(shape.prompt * static_cast<double>(tokens.size()));
+  const size_t prompt = rounded(shape.prompt * double(tokens.size()));
   TokenRow row;
   if (pairs) {
     std::vector<Token> other(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(prompt));
     // The rejected answer has the length of another row's answer, as it would in real data.
-    const size_t answer = std::max<size_t>(2, rounded((1 - shape.prompt) * static_cast<double>(length())));
+    const size_t answer = std::max<size_t>(2, rounded((1 - shape.prompt) * double(length())));
     std::generate_n(std::back_inserter(other), answer, [&] { return draw.token(vocabulary); });
     row.rejected = finished(std::move(other), prompt, most);
   }
@@ -220,8 +217,8 @@ TokenRowsOptions apartFrom(TokenRowsOptions options, const std::string& path, bo
   return options;
 }
 
-llvm::Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::vector<std::string>& notes) {
-  const auto opened = [&]() -> llvm::Expected<Tokenizer> {
+Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::vector<std::string>& notes) {
+  const auto opened = [&]() -> Expected<Tokenizer> {
     if (!options.tokenizer.empty()) return Tokenizer::open(options.tokenizer);
     if (!options.model_folder.empty()) return Tokenizer::open(options.model_folder);
     notes.push_back("no tokenizer is named and the model has none: each byte of the text is a token");
@@ -238,42 +235,40 @@ llvm::Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::ve
   return tokenizer;
 }
 
-llvm::Error TokenRows::takeTokenizer(const TokenRowsOptions& options) {
+Error TokenRows::takeTokenizer(const TokenRowsOptions& options) {
   if (!tokenizer_) {
-    auto tokenizer = openTokenizer(options, notes_);
-    if (!tokenizer) return tokenizer.takeError();
-    tokenizer_ = std::make_shared<const Tokenizer>(std::move(*tokenizer));
+    auto tokenizer = TRY(openTokenizer(options, notes_));
+    tokenizer_ = std::make_shared<const Tokenizer>(std::move(tokenizer));
   }
   pad_ = tokenizer_->special().pad;
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error TokenRows::makeUp(const TokenRowsOptions& options) {
+Error TokenRows::makeUp(const TokenRowsOptions& options) {
   // With a tokenizer only its tokens are drawn; the model's embedding may have more rows.
   auto tokens = static_cast<Token>(options.vocabulary);
   if (!options.tokenizer.empty()) {
-    if (auto error = takeTokenizer(options)) return error;
+    TRY(takeTokenizer(options));
     tokens = tokenizer_->rows();
   }
   int64_t count = options.synthetic;
   if (options.data.row_limit > 0) count = std::min(count, options.data.row_limit);
-  made_up_ = {
-      options.data.kind, count, options.data.pairs, tokens, options.seed, static_cast<size_t>(options.max_length),
-      options.longest};
+  made_up_ = {options.data.kind,          count,          options.data.pairs, tokens, options.seed,
+              size_t(options.max_length), options.longest};
   origin_ = fmt::format("synthetic({})", options.synthetic);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Refuses a model whose own chat template is not the one that `chat` writes, which the tool's environment in it tells.
 /// A model without a template takes any. One that writes the date of the day gets a note.
-static llvm::Error checkChatTemplate(const std::string& folder, std::vector<std::string>& notes) {
+static Error checkChatTemplate(const std::string& folder, std::vector<std::string>& notes) {
   std::string own;
   if (auto text = files::map(folder + "/chat_template.jinja")) {
     own = (*text)->getBuffer().str();
   } else {
-    llvm::consumeError(text.takeError());
-    const auto config = llvm::expectedToOptional(files::map(folder + "/tokenizer_config.json"));
-    const auto json = config ? llvm::expectedToOptional(base::parseJson((*config)->getBuffer())) : std::nullopt;
+    consumeError(text.takeError());
+    const auto config = expectedToOptional(files::map(folder + "/tokenizer_config.json"));
+    const auto json = config ? expectedToOptional(base::parseJson((*config)->getBuffer())) : std::nullopt;
     const auto* object = json ? json->getAsObject() : nullptr;
     // Some models have a list of named templates.
     if (const auto* value = object ? object->get("chat_template") : nullptr) own = base::canonicalJson(*value);
@@ -283,27 +278,27 @@ static llvm::Error checkChatTemplate(const std::string& folder, std::vector<std:
                    folder);
   if (own.find("strftime_now") != std::string::npos)
     notes.push_back("the model's chat template writes the date of the day; rows have 26 Jul 2024");
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options, std::shared_ptr<const Tokenizer> known) {
+Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options, std::shared_ptr<const Tokenizer> known) {
   TokenRows rows;
   rows.tokenizer_ = std::move(known);
   rows.max_length_ = options.max_length;
   rows.parameter_ = options.parameter;
   if (options.data.path.empty()) {
-    if (auto error = rows.makeUp(options)) return error;
+    TRY(rows.makeUp(options));
     return rows;
   }
-  if (auto error = rows.takeTokenizer(options)) return error;
+  TRY(rows.takeTokenizer(options));
   if (options.data.kind == Template::Chat && !options.model_folder.empty())
-    if (auto error = checkChatTemplate(options.model_folder, rows.notes_)) return error;
+    TRY(checkChatTemplate(options.model_folder, rows.notes_));
   auto dataset = readDataset(options.data);
   if (!dataset) {
     // Rows that can be read without the column are not at fault.
     DatasetOptions whole = options.data;
     whole.part_column.clear();
-    const bool readable = !options.data.part_column.empty() && llvm::expectedToOptional(readDataset(whole));
+    const bool readable = !options.data.part_column.empty() && expectedToOptional(readDataset(whole));
     return failure("{}: {}", readable ? "validation" : options.parameter, dataset.takeError());
   }
   rows.take(std::move(*dataset));
@@ -316,28 +311,28 @@ bool TokenRows::pairs() const {
   return dataset_.examples.empty() ? made_up_.pairs : !dataset_.examples.front().rejected.empty();
 }
 
-llvm::Expected<Sample> TokenRows::sample(const Conversation& conversation, int64_t number) const {
-  auto made = makeSample(*tokenizer_, conversation, static_cast<size_t>(max_length_));
+Expected<Sample> TokenRows::sample(const Conversation& conversation, int64_t number) const {
+  auto made = makeSample(*tokenizer_, conversation, size_t(max_length_));
   if (made) return made;
   return failure("{}: {}: row {}: {}", parameter_, origin_, number + 1, made.takeError());
 }
 
-llvm::Expected<TokenRow> TokenRows::row(int64_t number) const {
+Expected<TokenRow> TokenRows::row(int64_t number) const {
   if (dataset_.examples.empty()) return made_up_.row(number);
   TokenRow row;
   const Example& example = dataset_.examples[number];
   row.weight = example.weight;
-  if (auto error = sample(example.chosen, number).moveInto(row.chosen)) return error;
+  row.chosen = TRY(sample(example.chosen, number));
   if (example.rejected.empty()) return row;
-  if (auto error = sample(example.rejected, number).moveInto(row.rejected)) return error;
+  row.rejected = TRY(sample(example.rejected, number));
   return row;
 }
 
-llvm::Expected<std::vector<TokenRow>> TokenRows::rows(llvm::ArrayRef<int64_t> numbers, unsigned threads) const {
+Expected<std::vector<TokenRow>> TokenRows::rows(ArrayRef<int64_t> numbers, unsigned threads) const {
   return ofRows(*this, numbers, threads, [](TokenRow row) { return row; });
 }
 
-llvm::Expected<std::vector<RowSize>> TokenRows::sizes(llvm::ArrayRef<int64_t> numbers, unsigned threads) const {
+Expected<std::vector<RowSize>> TokenRows::sizes(ArrayRef<int64_t> numbers, unsigned threads) const {
   return ofRows(*this, numbers, threads, [](const TokenRow& row) { return row.size(); });
 }
 
@@ -348,9 +343,9 @@ bool TokenRows::isShort(const Conversation& conversation) const {
     bytes += kAroundMessage;
     learns |= !message.masked;
     // A token has at least one byte, so bytes bound tokens. A byte that is no UTF-8 becomes a character of three.
-    for (const std::string& part : message.parts) bytes += part.size() * (llvm::json::isUTF8(part) ? 1 : 3);
+    for (const std::string& part : message.parts) bytes += part.size() * (json::isUTF8(part) ? 1 : 3);
   }
-  return learns && (max_length_ == 0 || bytes <= static_cast<size_t>(max_length_));
+  return learns && (max_length_ == 0 || bytes <= size_t(max_length_));
 }
 
 uint64_t TokenRows::digest(int64_t number, bool loosely) const {
@@ -361,7 +356,7 @@ uint64_t TokenRows::digest(int64_t number, bool loosely) const {
     for (const Message& message : *one) {
       all += fmt::format("{}{}", nameOf(message.role), message.parts.size());
       for (const std::string& part : message.parts) {
-        const std::string text = loosely ? normalised(llvm::json::fixUTF8(part)) : part;
+        const std::string text = loosely ? normalised(json::fixUTF8(part)) : part;
         all += fmt::format(":{}:{}", text.size(), text);
       }
     }
@@ -374,13 +369,13 @@ bool TokenRows::isShort(int64_t number) const {
   return isShort(chosen) && (rejected.empty() || (isShort(rejected) && saidIn(chosen) != saidIn(rejected)));
 }
 
-llvm::Error nothingToLearn(const std::string& parameter, int64_t rows, const std::string& origin, int64_t max_length) {
+Error nothingToLearn(const std::string& parameter, int64_t rows, const std::string& origin, int64_t max_length) {
   return failure("{}: none of the {} rows of {} has an answer within max_length = {} tokens: raise max_length",
                  parameter, rows, origin, max_length);
 }
 
-llvm::Error checkParts(const std::string& column, const std::string& origin, int64_t trained, int64_t held_out) {
-  if (trained > 0 && held_out > 0) return llvm::Error::success();
+Error checkParts(const std::string& column, const std::string& origin, int64_t trained, int64_t held_out) {
+  if (trained > 0 && held_out > 0) return Error::success();
   return failure("validation: column '{}' of {} leaves no row to {}", column, origin,
                  trained > 0 ? "evaluate" : "train on");
 }
@@ -399,15 +394,14 @@ int64_t RowLengths::sum() const { return mostTokens(count()); }
 int64_t RowLengths::mostTokens(int64_t batch) const { return most(ofEach(rows, &TextSize::tokens), batch); }
 int64_t RowLengths::mostLearnt(int64_t batch) const { return most(ofEach(rows, &TextSize::learnt), batch); }
 
-llvm::Expected<RowLengths> rowLengths(const TokenRows& rows, unsigned threads) {
+Expected<RowLengths> rowLengths(const TokenRows& rows, unsigned threads) {
   std::vector<int64_t> numbers(rows.count());
   std::iota(numbers.begin(), numbers.end(), 0);
-  auto sizes = rows.sizes(numbers, threads);
-  if (!sizes) return sizes.takeError();
+  auto sizes = TRY(rows.sizes(numbers, threads));
   // Rows that teach nothing are never batched, so they do not count.
-  sizes->erase(std::remove_if(sizes->begin(), sizes->end(), [](const RowSize& row) { return !row.learns(); }),
-               sizes->end());
-  return RowLengths{std::move(*sizes)};
+  sizes.erase(std::remove_if(sizes.begin(), sizes.end(), [](const RowSize& row) { return !row.learns(); }),
+              sizes.end());
+  return RowLengths{std::move(sizes)};
 }
 
 }  // namespace expc::text

@@ -5,15 +5,13 @@
 // be made up, with lengths like those of real sets. Lengths can be measured in advance, for those who plan batches by
 // them.
 
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/text/dataset.h"
 #include "runtime/data/text/tokenizer.h"
 
@@ -38,7 +36,7 @@ TokenRowsOptions apartFrom(TokenRowsOptions options, const std::string& path, bo
 
 /// Opens the tokenizer that the options name: a file, else the model's own, else bytes, which a note tells. An error,
 /// which begins with `tokenizer: `, also if it has more tokens than `options.vocabulary`.
-llvm::Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::vector<std::string>& notes);
+Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::vector<std::string>& notes);
 
 /// The facts about an encoded text that planning needs.
 struct TextSize {
@@ -91,10 +89,10 @@ struct SyntheticRows {
 };
 
 /// The error that no row of `parameter` has anything to learn.
-llvm::Error nothingToLearn(const std::string& parameter, int64_t rows, const std::string& origin, int64_t max_length);
+Error nothingToLearn(const std::string& parameter, int64_t rows, const std::string& origin, int64_t max_length);
 
 /// Refuses a column of parts that leaves no row to train on or to evaluate.
-llvm::Error checkParts(const std::string& column, const std::string& origin, int64_t trained, int64_t held_out);
+Error checkParts(const std::string& column, const std::string& origin, int64_t trained, int64_t held_out);
 
 /// The rows of a study, by number. Several threads may ask at once.
 class TokenRows {
@@ -104,8 +102,7 @@ class TokenRows {
   /// Reads all rows and the tokenizer. Errors begin with `tokenizer: ` or `options.parameter`, and name the file, and
   /// the row if one is at fault.
   /// @param known the tokenizer that the options name, if it is open already
-  static llvm::Expected<TokenRows> open(const TokenRowsOptions& options,
-                                        std::shared_ptr<const Tokenizer> known = nullptr);
+  static Expected<TokenRows> open(const TokenRowsOptions& options, std::shared_ptr<const Tokenizer> known = nullptr);
 
   /// The number of rows.
   int64_t count() const;
@@ -125,11 +122,11 @@ class TokenRows {
   /// The conversations of a row of a data set.
   const Example& example(int64_t number) const { return dataset_.examples[number]; }
   /// Encodes a row; numbers count from 0 in the file's order. Errors name file and row.
-  llvm::Expected<TokenRow> row(int64_t number) const;
+  Expected<TokenRow> row(int64_t number) const;
   /// Encodes several rows with so many threads. The error is the first one in the order of `numbers`.
-  llvm::Expected<std::vector<TokenRow>> rows(llvm::ArrayRef<int64_t> numbers, unsigned threads) const;
+  Expected<std::vector<TokenRow>> rows(ArrayRef<int64_t> numbers, unsigned threads) const;
   /// Encodes several rows as rows() does, and keeps only their sizes.
-  llvm::Expected<std::vector<RowSize>> sizes(llvm::ArrayRef<int64_t> numbers, unsigned threads) const;
+  Expected<std::vector<RowSize>> sizes(ArrayRef<int64_t> numbers, unsigned threads) const;
   /// A digest that is equal for rows with equal conversations, within one build; 0 for made-up rows. With `loosely`
   /// also for rows that differ only in case and white space.
   uint64_t digest(int64_t number, bool loosely = false) const;
@@ -142,9 +139,9 @@ class TokenRows {
  private:
   TokenRows() = default;
   void take(Dataset dataset);
-  llvm::Error takeTokenizer(const TokenRowsOptions& options);
-  llvm::Error makeUp(const TokenRowsOptions& options);
-  llvm::Expected<Sample> sample(const Conversation& conversation, int64_t number) const;
+  Error takeTokenizer(const TokenRowsOptions& options);
+  Error makeUp(const TokenRowsOptions& options);
+  Expected<Sample> sample(const Conversation& conversation, int64_t number) const;
   bool isShort(const Conversation& conversation) const;
 
   int64_t max_length_ = 0;
@@ -160,7 +157,7 @@ class TokenRows {
 struct RowLengths {
   std::vector<RowSize> rows;  // in the file's order
 
-  int64_t count() const { return static_cast<int64_t>(rows.size()); }
+  int64_t count() const { return int64_t(rows.size()); }
   /// The tokens of the longest text: the most that a batch can be padded to.
   int64_t longest() const;
   /// Tokens of the longer text of a row, in the middle of all rows; 0 without rows.
@@ -177,6 +174,6 @@ struct RowLengths {
 };
 
 /// Measures all rows. Takes as long as encoding them: about 60 MB of English per second and thread.
-llvm::Expected<RowLengths> rowLengths(const TokenRows& rows, unsigned threads);
+Expected<RowLengths> rowLengths(const TokenRows& rows, unsigned threads);
 
 }  // namespace expc::text

@@ -46,7 +46,7 @@ TokenRows opened(const TokenRowsOptions& options) {
 }
 
 std::vector<int64_t> all(const TokenRows& rows) {
-  std::vector<int64_t> numbers(static_cast<size_t>(rows.count()));
+  std::vector<int64_t> numbers(size_t(rows.count()));
   std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
 }
@@ -61,15 +61,15 @@ TEST_CASE("rows by any number of threads are those of one after the other") {
   const auto numbers = all(rows);
   auto sizes = rows.sizes(numbers, 4);
   auto made = rows.rows(numbers, 3);
-  REQUIRE(static_cast<bool>(sizes));
-  REQUIRE(static_cast<bool>(made));
+  REQUIRE(bool(sizes));
+  REQUIRE(bool(made));
   for (const int64_t number : numbers) {
     auto row = rows.row(number);
-    REQUIRE(static_cast<bool>(row));
-    const auto at = static_cast<size_t>(number);
+    REQUIRE(bool(row));
+    const auto at = size_t(number);
     CHECK(row->chosen.tokens == (*made)[at].chosen.tokens);
     CHECK(row->chosen.labels == (*made)[at].chosen.labels);
-    CHECK((*sizes)[at].chosen.tokens == static_cast<int64_t>(row->chosen.size()));
+    CHECK((*sizes)[at].chosen.tokens == int64_t(row->chosen.size()));
     CHECK((*sizes)[at].learns() == (sizeOf(row->chosen).learnt > 0));
     CHECK((*sizes)[at].chosen.cut == row->chosen.cut);
   }
@@ -82,7 +82,7 @@ TEST_CASE("a row that is short for its text is not cut and learns; one that is c
     const TokenRows rows = opened(file.options(most));
     for (const int64_t number : all(rows)) {
       auto row = rows.row(number);
-      REQUIRE(static_cast<bool>(row));
+      REQUIRE(bool(row));
       of_them_short += rows.isShort(number);
       if (row->chosen.cut || sizeOf(row->chosen).learnt == 0) CHECK_FALSE(rows.isShort(number));
     }
@@ -94,7 +94,7 @@ TEST_CASE("lengths of rows: the longest, their sum, and the most of a batch") {
   const File file({10, 400, 30, 20});
   const TokenRows rows = opened(file.options(200));
   auto lengths = rowLengths(rows, 2);
-  REQUIRE(static_cast<bool>(lengths));
+  REQUIRE(bool(lengths));
   CHECK(lengths->count() == 4);
   CHECK(lengths->longest() == 200);  // cut
   CHECK(lengths->usual() == lengths->rows[2].chosen.tokens);
@@ -107,7 +107,7 @@ TEST_CASE("lengths of rows: the longest, their sum, and the most of a batch") {
   // Rows whose answer lies behind the cut have nothing left to learn.
   const File far({3, 4});
   auto none = rowLengths(opened(far.options(12)), 1);
-  REQUIRE(static_cast<bool>(none));
+  REQUIRE(bool(none));
   CHECK(none->count() == 0);
   CHECK(none->longest() == 0);
   CHECK(none->usual() == 0);
@@ -128,9 +128,9 @@ TEST_CASE("synthetic rows are as long as the reference study's, and each is draw
         REQUIRE(sample->tokens.size() == sample->labels.size());
         for (const Token token : sample->tokens) REQUIRE((token >= 0 && token < 8192));
       }
-      chosen += static_cast<double>(row.chosen.size());
-      rejected += static_cast<double>(row.rejected->size());
-      largest = std::max(largest, static_cast<double>(row.chosen.size()));
+      chosen += double(row.chosen.size());
+      rejected += double(row.rejected->size());
+      largest = std::max(largest, double(row.chosen.size()));
     }
     // A few rows are far longer than most.
     CHECK(largest > 4.5 * mean);
@@ -202,16 +202,16 @@ TEST_CASE("rows that are made up have both answers of pairs, and keep to the lim
   CHECK(rows.count() == 7);
   CHECK(rows.pairs());
   auto row = rows.row(3);
-  REQUIRE(static_cast<bool>(row));
+  REQUIRE(bool(row));
   REQUIRE(row->rejected.has_value());
   CHECK(row->size().pair);
-  CHECK(row->size().rejected.tokens == static_cast<int64_t>(row->rejected->size()));
+  CHECK(row->size().rejected.tokens == int64_t(row->rejected->size()));
 }
 
 TEST_CASE("what is wrong with rows or tokenizer names the file and the place") {
   const File file({3, 4}, "{\"input\": \"a question\"}\n");
   auto rows = TokenRows::open(file.options(100));
-  REQUIRE_FALSE(static_cast<bool>(rows));
+  REQUIRE_FALSE(bool(rows));
   const std::string text = llvm::toString(rows.takeError());
   CHECK(llvm::StringRef(text).starts_with("data: "));
   CHECK(llvm::StringRef(text).contains("row 3"));
@@ -222,11 +222,11 @@ TEST_CASE("what is wrong with rows or tokenizer names the file and the place") {
   TokenRowsOptions options = good.options(100);
   options.vocabulary = 10;
   auto small = TokenRows::open(options);
-  REQUIRE_FALSE(static_cast<bool>(small));
+  REQUIRE_FALSE(bool(small));
   CHECK(llvm::StringRef(llvm::toString(small.takeError())).starts_with("tokenizer: "));
   options.tokenizer = "/nowhere/tokenizer.json";
   auto missing = TokenRows::open(options);
-  REQUIRE_FALSE(static_cast<bool>(missing));
+  REQUIRE_FALSE(bool(missing));
   CHECK(llvm::StringRef(llvm::toString(missing.takeError())).starts_with("tokenizer: "));
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/text/characters.h"
 
 namespace expc::text {
@@ -23,7 +24,7 @@ constexpr uint64_t kLargestFile =
     128 << 20;  // Llama 3's tokenizer.json has 17 MB; a parsed one takes some times as much
 
 /// Calls `use` for each part of a text between the places where the recipes cut it. The text must be valid UTF-8.
-llvm::Error eachCut(llvm::StringRef text, llvm::function_ref<llvm::Error(llvm::StringRef)> use) {
+Error eachCut(StringRef text, function_ref<Error(StringRef)> use) {
   if (text.size() <= kLongestRun) return use(text);  // the usual case; a text has at most as many characters as bytes
   size_t begin = 0, characters = 0, run = 0;
   bool run_is_space = false;
@@ -36,7 +37,7 @@ llvm::Error eachCut(llvm::StringRef text, llvm::function_ref<llvm::Error(llvm::S
     const bool fresh = characters == 0;
     const bool too_long = !fresh && is_space == run_is_space && run == kLongestRun;
     if ((fresh || too_long) && at > begin) {
-      if (auto error = use(text.slice(begin, at))) return error;
+      TRY(use(text.slice(begin, at)));
       begin = at;
     }
     run = fresh || too_long || is_space != run_is_space ? 1 : run + 1;
@@ -67,10 +68,10 @@ SpecialTokens SpecialTokens::llama3(Token first) {
                                                     {"<|image|>", 256}};
   for (Token i = 0; i < 243; ++i) all.emplace_back(fmt::format("<|reserved_special_token_{}|>", i + 2), 13 + i);
   for (auto& [name, id] : all) id += first;
-  return llvm::cantFail(named(std::move(all)), "Llama 3's names are complete");
+  return cantFail(named(std::move(all)), "Llama 3's names are complete");
 }
 
-llvm::Expected<SpecialTokens> SpecialTokens::named(std::vector<std::pair<std::string, Token>> all) {
+Expected<SpecialTokens> SpecialTokens::named(std::vector<std::pair<std::string, Token>> all) {
   SpecialTokens result;
   const std::pair<const char*, Token*> needed[] = {{"<|begin_of_text|>", &result.begin_of_text},
                                                    {"<|end_of_text|>", &result.end_of_text},
@@ -109,16 +110,16 @@ Tokenizer::Tokenizer(std::string origin, Vocabulary vocabulary, SpecialTokens sp
 
 Tokenizer Tokenizer::bytes() {
   std::string all(256, '\0');
-  std::vector<llvm::StringRef> tokens;
+  std::vector<StringRef> tokens;
   for (size_t byte = 0; byte < 256; ++byte) {
-    all[byte] = static_cast<char>(byte);
+    all[byte] = char(byte);
     tokens.emplace_back(all.data() + byte, 1);
   }
-  return Tokenizer("the built-in tokenizer of bytes", llvm::cantFail(Vocabulary::make(tokens), "all bytes are there"),
+  return Tokenizer("the built-in tokenizer of bytes", cantFail(Vocabulary::make(tokens), "all bytes are there"),
                    SpecialTokens::llama3(256));
 }
 
-llvm::Expected<Tokenizer> Tokenizer::open(const std::string& path) {
+Expected<Tokenizer> Tokenizer::open(const std::string& path) {
   if (llvm::sys::fs::is_directory(path)) {
     for (const char* name : {"tokenizer.json", "tokenizer.model", "original/tokenizer.model"}) {
       llvm::SmallString<256> file(path);
@@ -130,16 +131,15 @@ llvm::Expected<Tokenizer> Tokenizer::open(const std::string& path) {
         "with tokenizer = file(…)",
         path);
   }
-  auto buffer =
+  auto buffer = TRY(
       files::mapText(path, kLargestFile,
-                     "a tokenizer is Llama 3's tokenizer.model or tokenizer.json, as they lie in the model's folder");
-  if (!buffer) return buffer.takeError();
-  const llvm::StringRef bytes = (*buffer)->getBuffer();
+                     "a tokenizer is Llama 3's tokenizer.model or tokenizer.json, as they lie in the model's folder"));
+  const StringRef bytes = buffer->getBuffer();
   return bytes.ltrim().starts_with("{") ? fromJson(bytes, path) : fromTiktoken(bytes, path);
 }
 
-llvm::Error Tokenizer::encodeCut(llvm::StringRef text, std::vector<Token>& out) const {
-  return splitter_.split(text, [&](llvm::StringRef piece) {
+Error Tokenizer::encodeCut(StringRef text, std::vector<Token>& out) const {
+  return splitter_.split(text, [&](StringRef piece) {
     if (whole_pieces_) {
       // tiktoken looks whole pieces up before it merges. Most words of English are tokens, so this is also the fast
       // path.
@@ -153,19 +153,19 @@ llvm::Error Tokenizer::encodeCut(llvm::StringRef text, std::vector<Token>& out) 
   });
 }
 
-llvm::Error Tokenizer::encode(llvm::StringRef text, std::vector<Token>& out) const {
+Error Tokenizer::encode(StringRef text, std::vector<Token>& out) const {
   std::string repaired;
-  if (!llvm::json::isUTF8(text)) {
-    repaired = llvm::json::fixUTF8(text);
+  if (!json::isUTF8(text)) {
+    repaired = json::fixUTF8(text);
     text = repaired;
   }
-  return eachCut(text, [&](llvm::StringRef part) { return encodeCut(part, out); });
+  return eachCut(text, [&](StringRef part) { return encodeCut(part, out); });
 }
 
-llvm::Expected<std::string> Tokenizer::decode(llvm::ArrayRef<Token> tokens) const {
+Expected<std::string> Tokenizer::decode(ArrayRef<Token> tokens) const {
   std::string text;
   for (const Token token : tokens) {
-    const llvm::StringRef bytes = token >= 0 && token < vocabulary_.size() ? vocabulary_.text(token) : "";
+    const StringRef bytes = token >= 0 && token < vocabulary_.size() ? vocabulary_.text(token) : "";
     if (!bytes.empty()) {
       text += bytes;
       continue;

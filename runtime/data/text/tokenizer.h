@@ -5,9 +5,6 @@
 // merge byte pairs within a piece (vocabulary.h). Files in two formats are read by tiktoken_file.cpp and
 // tokenizer_json.cpp.
 
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <memory>
@@ -16,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/text/splitter.h"
 #include "runtime/data/text/vocabulary.h"
 
@@ -26,7 +24,7 @@ struct SpecialTokens {
   /// Llama 3's special tokens, behind a vocabulary of `first` tokens.
   static SpecialTokens llama3(Token first);
   /// Finds the tokens that conversations need by Llama 3's names. An error if one is missing.
-  static llvm::Expected<SpecialTokens> named(std::vector<std::pair<std::string, Token>> all);
+  static Expected<SpecialTokens> named(std::vector<std::pair<std::string, Token>> all);
 
   Token begin_of_text = -1, end_of_text = -1;
   Token start_header = -1, end_header = -1;
@@ -41,12 +39,12 @@ class Tokenizer {
   /// Opens a file in tiktoken's form or a tokenizer.json, told apart by its beginning, or the one in a model's folder:
   /// tokenizer.json, tokenizer.model or original/tokenizer.model, in this order. Errors name the file, the fault and a
   /// way out.
-  static llvm::Expected<Tokenizer> open(const std::string& path);
+  static Expected<Tokenizer> open(const std::string& path);
   /// Reads tiktoken's form: lines of base64 and rank. Llama 3's pattern and special tokens are assumed. `name` stands
   /// for the file in messages.
-  static llvm::Expected<Tokenizer> fromTiktoken(llvm::StringRef bytes, const std::string& name);
+  static Expected<Tokenizer> fromTiktoken(StringRef bytes, const std::string& name);
   /// Reads Hugging Face's form: BPE over bytes, with special tokens as `added_tokens`.
-  static llvm::Expected<Tokenizer> fromJson(llvm::StringRef bytes, const std::string& name);
+  static Expected<Tokenizer> fromJson(StringRef bytes, const std::string& name);
   /// A tokenizer that needs no file: 256 tokens for the bytes, and Llama 3's special tokens behind them.
   static Tokenizer bytes();
 
@@ -54,10 +52,10 @@ class Tokenizer {
   /// U+FFFD, as in Python. As in the recipes, a text is cut every 400,000 characters, and within a run of white space
   /// or of other characters every 25,000, so that no piece spans those places. An error if the pattern of a
   /// tokenizer.json gives up.
-  llvm::Error encode(llvm::StringRef text, std::vector<Token>& out) const;
+  Error encode(StringRef text, std::vector<Token>& out) const;
 
   /// The bytes of the tokens, with special ones by name. Not necessarily UTF-8. An error for an id that does not exist.
-  llvm::Expected<std::string> decode(llvm::ArrayRef<Token> tokens) const;
+  Expected<std::string> decode(ArrayRef<Token> tokens) const;
 
   /// The special tokens, for those who write conversations.
   const SpecialTokens& special() const { return special_; }
@@ -68,9 +66,9 @@ class Tokenizer {
 
  private:
   Tokenizer(std::string origin, Vocabulary vocabulary, SpecialTokens special);
-  static llvm::Expected<Tokenizer> fromObject(const llvm::json::Object& root, const std::string& name);
+  static Expected<Tokenizer> fromObject(const json::Object& root, const std::string& name);
   /// Appends the tokens of a text that needs no more cutting.
-  llvm::Error encodeCut(llvm::StringRef text, std::vector<Token>& out) const;
+  Error encodeCut(StringRef text, std::vector<Token>& out) const;
 
   std::string origin_;
   Vocabulary vocabulary_;

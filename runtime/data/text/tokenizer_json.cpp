@@ -14,15 +14,16 @@
 
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/text/characters.h"
 #include "runtime/data/text/tokenizer.h"
 
 namespace expc::text {
 namespace {
 
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Array;
+using json::Object;
+using json::Value;
 
 constexpr size_t kCharacters = 256 + 68;  // 68 of the 256 bytes are not printable
 
@@ -34,27 +35,27 @@ constexpr std::array<int16_t, kCharacters> characterTable() {
   size_t next = 256;
   for (int byte = 0; byte < 256; ++byte) {
     const bool printable = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
-    table[printable ? static_cast<size_t>(byte) : next++] = static_cast<int16_t>(byte);
+    table[printable ? size_t(byte) : next++] = int16_t(byte);
   }
   return table;
 }
 
 /// The bytes that a text of these characters stands for ("Ġthe" is " the"); nothing if another character is among them.
 /// `text` must be valid UTF-8.
-std::optional<std::string> bytesOfCharacters(llvm::StringRef text) {
+std::optional<std::string> bytesOfCharacters(StringRef text) {
   static constexpr auto table = characterTable();
   std::string bytes;
   for (size_t at = 0; at < text.size();) {
     const Character character = characterAt(text.data() + at);
     if (character.code_point >= table.size() || table[character.code_point] < 0) return std::nullopt;
-    bytes += static_cast<char>(table[character.code_point]);
+    bytes += char(table[character.code_point]);
     at += character.bytes;
   }
   return bytes;
 }
 
 /// Whether a member is absent or has no effect: null, false or "".
-bool unset(const Object& object, llvm::StringRef key) {
+bool unset(const Object& object, StringRef key) {
   const Value* value = object.get(key);
   if (!value || value->getAsNull()) return true;
   if (const auto flag = value->getAsBoolean()) return !*flag;
@@ -65,9 +66,9 @@ bool unset(const Object& object, llvm::StringRef key) {
 std::string typeOf(const Object& object) { return object.getString("type").value_or("").take_front(40).str(); }
 
 /// Reads an id; `what` names its owner in messages.
-llvm::Expected<Token> idOf(const Value& value, llvm::StringRef what) {
+Expected<Token> idOf(const Value& value, StringRef what) {
   const auto id = value.getAsInteger();
-  if (!id || *id < 0 || *id >= static_cast<int64_t>(kMostTokens))
+  if (!id || *id < 0 || *id >= int64_t(kMostTokens))
     return failure("{} has no id between 0 and {}", what.take_front(40), kMostTokens - 1);
   return static_cast<Token>(*id);
 }
@@ -75,7 +76,7 @@ llvm::Expected<Token> idOf(const Value& value, llvm::StringRef what) {
 using Added = std::vector<std::pair<std::string, Token>>;
 
 /// Reads added_tokens, all of which must be special.
-llvm::Expected<Added> readAdded(const Object& root) {
+Expected<Added> readAdded(const Object& root) {
   Added added;
   const Value* value = root.get("added_tokens");
   if (!value || value->getAsNull()) return added;
@@ -87,15 +88,14 @@ llvm::Expected<Added> readAdded(const Object& root) {
     const auto content = token ? token->getString("content") : std::nullopt;
     const Value* number = token ? token->get("id") : nullptr;
     if (!content || content->empty() || !number) return failure("added_tokens[{}] has no content or no id", i);
-    auto id = idOf(*number, fmt::format("added_tokens[{}]", i));
-    if (!id) return id.takeError();
+    auto id = TRY(idOf(*number, fmt::format("added_tokens[{}]", i)));
     // Tokens that are not special are matched in text before splitting, which is not implemented.
     if (!token->getBoolean("special").value_or(false))
       return failure(
           "the added token '{}' is not special: text that has it would be split there, which is not supported",
           content->take_front(40));
-    added.emplace_back(content->str(), *id);
-    ids.push_back(*id);
+    added.emplace_back(content->str(), id);
+    ids.push_back(id);
   }
   std::ranges::sort(ids);
   if (const auto twice = std::ranges::adjacent_find(ids); twice != ids.end())
@@ -104,19 +104,18 @@ llvm::Expected<Added> readAdded(const Object& root) {
 }
 
 /// Reads model.vocab: the bytes of each token, by id; "" for ids that are not used.
-llvm::Expected<std::vector<std::string>> readVocabulary(const Object& model, const Added& added) {
+Expected<std::vector<std::string>> readVocabulary(const Object& model, const Added& added) {
   const Object* entries = model.getObject("vocab");
   if (!entries) return failure("model.vocab is not an object");
   if (entries->size() > kMostTokens)
     return failure("model.vocab has {} tokens, at most {} are allowed", entries->size(), kMostTokens);
   std::vector<std::string> texts;
   for (const auto& [key, value] : *entries) {
-    const llvm::StringRef characters = key;
+    const StringRef characters = key;
     // Some files list special tokens here too.
     if (llvm::any_of(added, [&](const auto& token) { return token.first == characters; })) continue;
-    auto id = idOf(value, characters);
-    if (!id) return id.takeError();
-    const auto at = static_cast<size_t>(*id);
+    auto id = TRY(idOf(value, characters));
+    const auto at = size_t(id);
     // Ids that are far apart occur only in a file that is no vocabulary; no memory is taken for them.
     if (at > entries->size() * 2 + 1024)
       return failure("model.vocab has the id {} among {} tokens", at, entries->size());
@@ -131,7 +130,7 @@ llvm::Expected<std::vector<std::string>> readVocabulary(const Object& model, con
 }
 
 /// The two sides of a merge, written as ["a", "b"] or "a b".
-std::optional<std::pair<llvm::StringRef, llvm::StringRef>> sidesOf(const Value& value) {
+std::optional<std::pair<StringRef, StringRef>> sidesOf(const Value& value) {
   if (const auto text = value.getAsString()) {
     if (text->count(' ') != 1) return std::nullopt;
     return text->split(' ');
@@ -144,12 +143,12 @@ std::optional<std::pair<llvm::StringRef, llvm::StringRef>> sidesOf(const Value& 
 }
 
 /// Reads model.merges: pairs of ids in the order of merging. Each pair and its result must be tokens.
-llvm::Expected<std::unique_ptr<PairMerges>> readMerges(const Object& model, const Vocabulary& vocabulary) {
+Expected<std::unique_ptr<PairMerges>> readMerges(const Object& model, const Vocabulary& vocabulary) {
   const Array* array = model.getArray("merges");
   if (!array) return failure("model.merges is not an array");
   if (array->size() > kMostTokens * 4) return failure("model.merges has {} entries", array->size());
   auto merges = std::make_unique<PairMerges>();
-  merges->reserve(static_cast<unsigned>(array->size()));
+  merges->reserve(unsigned(array->size()));
   for (size_t i = 0; i < array->size(); ++i) {
     const auto sides = sidesOf((*array)[i]);
     if (!sides) return failure("model.merges[{}] is not a pair of tokens", i);
@@ -161,24 +160,24 @@ llvm::Expected<std::unique_ptr<PairMerges>> readMerges(const Object& model, cons
       return failure("model.merges[{}] ('{}' and '{}') joins tokens that are not in model.vocab", i,
                      sides->first.take_front(40), sides->second.take_front(40));
     // The first of equal pairs counts.
-    merges->try_emplace(pairKey(left_id, right_id), Joined{static_cast<uint32_t>(i), both});
+    merges->try_emplace(pairKey(left_id, right_id), Joined{uint32_t(i), both});
   }
   return merges;
 }
 
 /// Refuses models and options that give other tokens.
-llvm::Error checkModel(const Object& model) {
+Error checkModel(const Object& model) {
   if (const std::string type = typeOf(model); !type.empty() && type != "BPE")
     return failure("its model is {}; only BPE is supported", type);
   if (const Value* dropout = model.get("dropout"); dropout && dropout->getAsNumber().value_or(0) != 0)
     return failure("model.dropout is not supported");
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"})
     if (!unset(model, key)) return failure("model.{} is not supported; Llama 3's tokenizer leaves it unset", key);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// The regular expression of a pre-tokenizer, which must be ByteLevel, alone or behind one Split.
-llvm::Expected<std::string> readPattern(const Object& root) {
+Expected<std::string> readPattern(const Object& root) {
   const Object* top = root.getObject("pre_tokenizer");
   if (!top) return failure("it has no pre_tokenizer; ByteLevel is needed");
   llvm::SmallVector<const Object*, 4> steps;
@@ -208,50 +207,43 @@ llvm::Expected<std::string> readPattern(const Object& root) {
   const Object* pattern = split.getObject("pattern");
   const auto regex = pattern ? pattern->getString("Regex") : std::nullopt;
   if (!regex) return failure("the Split of pre_tokenizer has no regular expression");
-  if (split.getString("behavior") != llvm::StringRef("Isolated") || !unset(split, "invert"))
+  if (split.getString("behavior") != StringRef("Isolated") || !unset(split, "invert"))
     return failure("a Split is supported with behavior Isolated and without invert only");
   return regex->str();
 }
 
 }  // namespace
 
-llvm::Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::string& name) {
+Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::string& name) {
   if (!unset(root, "normalizer"))
     return failure("it has a normalizer, which is not supported; Llama 3's tokenizer has none");
   const Object* model = root.getObject("model");
   if (!model) return failure("it has no model");
-  if (auto error = checkModel(*model)) return error;
+  TRY(checkModel(*model));
   if (const Object* decoder = root.getObject("decoder"); decoder && typeOf(*decoder) != "ByteLevel")
     return failure("its decoder is {}; only ByteLevel is supported", typeOf(*decoder));
   // Cheap checks come first: the vocabulary of a file that is refused is never read.
-  auto pattern = readPattern(root);
-  if (!pattern) return pattern.takeError();
-  auto splitter = Splitter::compile(*pattern);
-  if (!splitter) return splitter.takeError();
-  auto added = readAdded(root);
-  if (!added) return added.takeError();
-  auto texts = readVocabulary(*model, *added);
-  if (!texts) return texts.takeError();
-  for (const auto& [token, id] : *added)
-    if (static_cast<size_t>(id) < texts->size() && !(*texts)[id].empty())
-      return failure("the added token '{}' has the id {} of another token", llvm::StringRef(token).take_front(40), id);
-  auto vocabulary = Vocabulary::make(std::vector<llvm::StringRef>(texts->begin(), texts->end()));
-  if (!vocabulary) return vocabulary.takeError();
-  auto merges = readMerges(*model, *vocabulary);
-  if (!merges) return merges.takeError();
-  auto special = SpecialTokens::named(std::move(*added));
-  if (!special) return special.takeError();
-  Tokenizer result(name, std::move(*vocabulary), std::move(*special));
-  result.splitter_ = std::move(*splitter);
-  result.pairs_ = std::move(*merges);
+  auto pattern = TRY(readPattern(root));
+  auto splitter = TRY(Splitter::compile(pattern));
+  auto added = TRY(readAdded(root));
+  auto texts = TRY(readVocabulary(*model, added));
+  for (const auto& [token, id] : added)
+    if (size_t(id) < texts.size() && !texts[id].empty())
+      return failure("the added token '{}' has the id {} of another token", StringRef(token).take_front(40), id);
+  auto vocabulary = TRY(Vocabulary::make(std::vector<StringRef>(texts.begin(), texts.end())));
+  auto merges = TRY(readMerges(*model, vocabulary));
+  auto special = TRY(SpecialTokens::named(std::move(added)));
+  Tokenizer result(name, std::move(vocabulary), std::move(special));
+  result.splitter_ = std::move(splitter);
+  result.pairs_ = std::move(merges);
   result.whole_pieces_ = model->getBoolean("ignore_merges").value_or(false);
   // Here special tokens have rows wherever they are: the model's embedding was made for this file.
   for (const auto& token : result.special_.all) result.rows_ = std::max(result.rows_, token.second + 1);
   return result;
 }
 
-llvm::Expected<Tokenizer> Tokenizer::fromJson(llvm::StringRef bytes, const std::string& name) {
-  const auto wrong = [&](llvm::Error error) { return failure("{}: {}", name, std::move(error)); };
+Expected<Tokenizer> Tokenizer::fromJson(StringRef bytes, const std::string& name) {
+  const auto wrong = [&](Error error) { return failure("{}: {}", name, std::move(error)); };
   auto json = base::parseJson(bytes);
   if (!json)
     return wrong(failure(

@@ -17,14 +17,14 @@ TEST_CASE("texts in many scripts, and bytes that are no text, give tiktoken's id
     const auto& wanted = *value.getAsObject();
     std::vector<char> bytes;
     if (const auto base64 = wanted.getString("base64")) {
-      const bool failed = static_cast<bool>(llvm::decodeBase64(*base64, bytes));
+      const bool failed = bool(llvm::decodeBase64(*base64, bytes));
       REQUIRE(!failed);
       ++broken;
     } else {
       const auto text = *wanted.getString("text");
       bytes.assign(text.begin(), text.end());
     }
-    const llvm::StringRef text(bytes.data(), bytes.size());
+    const StringRef text(bytes.data(), bytes.size());
     CAPTURE(text.str());
     CHECK(encoded(*tokenizer, text) == tokensOf(*wanted.get("ids")));
     ++compared;

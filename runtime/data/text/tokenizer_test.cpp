@@ -13,11 +13,11 @@ namespace expc::text {
 namespace {
 
 /// A vocabulary of all bytes and these texts, in tiktoken's form.
-std::string tiktokenText(llvm::ArrayRef<std::string> more) {
+std::string tiktokenText(ArrayRef<std::string> more) {
   std::string text;
   int rank = 0;
   for (int byte = 0; byte < 256; ++byte)
-    text += llvm::encodeBase64(std::string(1, static_cast<char>(byte))) + " " + std::to_string(rank++) + "\n";
+    text += llvm::encodeBase64(std::string(1, char(byte))) + " " + std::to_string(rank++) + "\n";
   for (const std::string& token : more) text += llvm::encodeBase64(token) + " " + std::to_string(rank++) + "\n";
   return text;
 }
@@ -66,7 +66,7 @@ TEST_CASE("special tokens lie where Llama 3 has them") {
   const auto tokens = SpecialTokens::llama3(128000);
   const auto& wanted = *special.getAsObject()->getObject("llama3");
   CHECK(tokens.all.size() == wanted.size());
-  for (const auto& [name, id] : tokens.all) CHECK(wanted.getInteger(name) == static_cast<int64_t>(id));
+  for (const auto& [name, id] : tokens.all) CHECK(wanted.getInteger(name) == int64_t(id));
   CHECK(tokens.pad == 128004);
   CHECK(tokens.end_of_turn == 128009);
 }
@@ -85,7 +85,7 @@ TEST_CASE("without a file bytes are tokens") {
 
 TEST_CASE("what is not UTF-8 counts as the replacement character, as in Python") {
   const Tokenizer tokenizer = Tokenizer::bytes();
-  const auto same = [&](llvm::StringRef broken, llvm::StringRef meant) {
+  const auto same = [&](StringRef broken, StringRef meant) {
     CHECK(encoded(tokenizer, broken) == encoded(tokenizer, meant));
   };
   same(
@@ -108,7 +108,7 @@ TEST_CASE("the lowest rank is merged first, the leftmost of equals") {
 }
 
 /// Merges as the definition says, word for word: every step looks at every pair.
-std::vector<Token> mergedSlowly(const Vocabulary& vocabulary, llvm::StringRef piece) {
+std::vector<Token> mergedSlowly(const Vocabulary& vocabulary, StringRef piece) {
   std::vector<std::string> parts;
   for (const char c : piece) parts.emplace_back(1, c);
   while (true) {
@@ -129,10 +129,10 @@ std::vector<Token> mergedSlowly(const Vocabulary& vocabulary, llvm::StringRef pi
 
 TEST_CASE("short and long pieces are merged as the definition says") {
   std::vector<std::string> texts(256);
-  for (size_t byte = 0; byte < 256; ++byte) texts[byte] = std::string(1, static_cast<char>(byte));
+  for (size_t byte = 0; byte < 256; ++byte) texts[byte] = std::string(1, char(byte));
   for (const char* more : {"ab", "ba", "aa", "aba", "bb", "abab", "aaaa", "bab", "ababab", "bbbb", "aabb", "babab"})
     texts.emplace_back(more);
-  auto vocabulary = Vocabulary::make(std::vector<llvm::StringRef>(texts.begin(), texts.end()));
+  auto vocabulary = Vocabulary::make(std::vector<StringRef>(texts.begin(), texts.end()));
   REQUIRE(vocabulary);
   uint32_t random = 1;
   for (const size_t size : {1u, 2u, 3u, 7u, 30u, 95u, 96u, 97u, 98u, 150u, 400u}) {
@@ -152,9 +152,9 @@ TEST_CASE("a megabyte of one character takes no quadratic time") {
   const std::string text(1 << 20, 'a');
   // One piece of a megabyte: in quadratic time this would take hours, so the test's timeout would stop it.
   std::vector<std::string> texts(256);
-  for (size_t byte = 0; byte < 256; ++byte) texts[byte] = std::string(1, static_cast<char>(byte));
+  for (size_t byte = 0; byte < 256; ++byte) texts[byte] = std::string(1, char(byte));
   texts.insert(texts.end(), {"aa", "aaaa", "aaaaaaaa"});
-  auto vocabulary = Vocabulary::make(std::vector<llvm::StringRef>(texts.begin(), texts.end()));
+  auto vocabulary = Vocabulary::make(std::vector<StringRef>(texts.begin(), texts.end()));
   REQUIRE(vocabulary);
   std::vector<Token> merged;
   mergePiece(*vocabulary, nullptr, text, merged);
@@ -177,7 +177,7 @@ TEST_CASE("a text is cut where the recipes cut it") {
 }
 
 TEST_CASE("files that are no vocabulary say what is wrong") {
-  const auto tiktoken = [](llvm::StringRef text) { return messageOf(Tokenizer::fromTiktoken(text, "t.model")); };
+  const auto tiktoken = [](StringRef text) { return messageOf(Tokenizer::fromTiktoken(text, "t.model")); };
   has(tiktoken(""), "t.model: it is empty; a tokenizer in tiktoken's form");
   has(tiktoken("AA== 0\nAQ== 1\nnonsense\n"), "line 3: expected base64");
   has(tiktoken("AA== 0\n!!!! 1\n"), "line 2: the text before the space is not base64");
@@ -189,7 +189,7 @@ TEST_CASE("files that are no vocabulary say what is wrong") {
   has(tiktoken("AA== 0\nAQ== 1\n"), "no token stands for the byte 0x02");
 
   const std::string whole = golden("toy_tokenizer.json");
-  const auto changed = [&](llvm::StringRef from, llvm::StringRef to) {
+  const auto changed = [&](StringRef from, StringRef to) {
     std::string text = whole;
     const size_t at = text.find(from.str());
     REQUIRE(at != std::string::npos);

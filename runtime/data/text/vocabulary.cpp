@@ -17,7 +17,7 @@ namespace expc::text {
 namespace {
 
 /// A token's bytes for messages: printable, and not too long.
-std::string shown(llvm::StringRef bytes) {
+std::string shown(StringRef bytes) {
   constexpr size_t most = 40;
   std::string result;
   for (const char c : bytes.take_front(most))
@@ -37,12 +37,12 @@ struct Part {
 
 /// Merges by scanning. `join` gives the result of two neighbours and the bytes of both.
 template <typename Join>
-void mergeShort(const Vocabulary& vocabulary, const Join& join, llvm::StringRef piece, std::vector<Token>& out) {
+void mergeShort(const Vocabulary& vocabulary, const Join& join, StringRef piece, std::vector<Token>& out) {
   Part parts[kShort + 1];
   size_t count = piece.size();
   for (size_t i = 0; i < count; ++i)
-    parts[i] = {static_cast<uint32_t>(i), vocabulary.ofByte(static_cast<unsigned char>(piece[i])), {}};
-  parts[count].begin = static_cast<uint32_t>(count);
+    parts[i] = {uint32_t(i), vocabulary.ofByte(static_cast<unsigned char>(piece[i])), {}};
+  parts[count].begin = uint32_t(count);
   const auto look = [&](size_t i) {
     return i + 1 < count ? join(parts[i].id, parts[i + 1].id, piece.slice(parts[i].begin, parts[i + 2].begin))
                          : Joined{};
@@ -81,8 +81,8 @@ struct Candidate {
 
 /// Merges with a heap. Entries are never removed when their pair changes; they are skipped when they come up.
 template <typename Join>
-void mergeLong(const Vocabulary& vocabulary, const Join& join, llvm::StringRef piece, std::vector<Token>& out) {
-  const auto size = static_cast<uint32_t>(piece.size());
+void mergeLong(const Vocabulary& vocabulary, const Join& join, StringRef piece, std::vector<Token>& out) {
+  const auto size = uint32_t(piece.size());
   std::vector<Link> links(size);
   std::vector<Candidate> storage;
   storage.reserve(size);
@@ -123,7 +123,7 @@ void mergeLong(const Vocabulary& vocabulary, const Join& join, llvm::StringRef p
 }  // namespace
 
 bool Vocabulary::insert(Token id) {
-  const llvm::StringRef bytes = text(id);
+  const StringRef bytes = text(id);
   if (bytes.size() == 2) {
     Token& place = of_pair_[loadBytes(bytes.data(), 2)];
     if (place >= 0) return false;
@@ -135,15 +135,15 @@ bool Vocabulary::insert(Token id) {
   for (; slots_[slot].id >= 0; slot = (slot + 1) & mask_)
     if (text(slots_[slot].id) == bytes) return false;
   seen_[hash >> 50] |= uint64_t{1} << (hash >> 44 & 63);
-  slots_[slot] = {key, id, static_cast<uint32_t>(bytes.size())};
+  slots_[slot] = {key, id, uint32_t(bytes.size())};
   return true;
 }
 
-llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> tokens) {
+Expected<Vocabulary> Vocabulary::make(ArrayRef<StringRef> tokens) {
   if (tokens.size() > kMostTokens) return failure("{} tokens, at most {} are allowed", tokens.size(), kMostTokens);
   Vocabulary result;
   size_t total = 0;
-  for (const llvm::StringRef token : tokens) {
+  for (const StringRef token : tokens) {
     if (token.size() > kLongestToken)
       return failure("token {}… has {} bytes, at most {} are allowed", shown(token.take_front(12)), token.size(),
                      kLongestToken);
@@ -154,11 +154,11 @@ llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> toke
   if (total > std::numeric_limits<uint32_t>::max()) return failure("the tokens' texts are longer than 4 GiB together");
   result.bytes_.reserve(total);
   result.begin_.reserve(tokens.size() + 1);
-  for (const llvm::StringRef token : tokens) {
-    result.begin_.push_back(static_cast<uint32_t>(result.bytes_.size()));
+  for (const StringRef token : tokens) {
+    result.begin_.push_back(uint32_t(result.bytes_.size()));
     result.bytes_ += token;
   }
-  result.begin_.push_back(static_cast<uint32_t>(total));
+  result.begin_.push_back(uint32_t(total));
 
   // At most half full, so that probes are short.
   size_t slots = 1024;
@@ -170,8 +170,8 @@ llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> toke
       return failure("tokens {} and {} are both '{}'", result.find(result.text(id)), id, shown(result.text(id)));
   // Every byte needs a token, else some texts could not be encoded.
   for (unsigned byte = 0; byte < 256; ++byte) {
-    const char c = static_cast<char>(byte);
-    const Token id = result.find(llvm::StringRef(&c, 1));
+    const char c = char(byte);
+    const Token id = result.find(StringRef(&c, 1));
     if (id < 0)
       return failure("no token stands for the byte 0x{:02x}; a byte-level vocabulary has one for each of the 256",
                      byte);
@@ -180,17 +180,17 @@ llvm::Expected<Vocabulary> Vocabulary::make(llvm::ArrayRef<llvm::StringRef> toke
   return result;
 }
 
-void mergePiece(const Vocabulary& vocabulary, const PairMerges* pairs, llvm::StringRef piece, std::vector<Token>& out) {
+void mergePiece(const Vocabulary& vocabulary, const PairMerges* pairs, StringRef piece, std::vector<Token>& out) {
   // The kind of join is a template argument, so that the inner loops call nothing through a pointer.
   const auto merge = [&](const auto& join) {
     piece.size() <= kShort ? mergeShort(vocabulary, join, piece, out) : mergeLong(vocabulary, join, piece, out);
   };
   if (!pairs)
-    return merge([&](Token, Token, llvm::StringRef both) {
+    return merge([&](Token, Token, StringRef both) {
       const Token id = vocabulary.find(both);
-      return Joined{static_cast<uint32_t>(id), id};  // an id of -1 becomes kNoRank
+      return Joined{uint32_t(id), id};  // an id of -1 becomes kNoRank
     });
-  merge([&](Token left, Token right, llvm::StringRef) {
+  merge([&](Token left, Token right, StringRef) {
     const auto found = pairs->find(pairKey(left, right));
     return found == pairs->end() ? Joined{} : found->second;
   });

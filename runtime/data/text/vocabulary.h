@@ -4,10 +4,7 @@
 // adjacent pair of the lowest rank is joined, the leftmost among equals, until no pair has a rank. This is the inner
 // loop of encoding, so lookups are inline and laid out for the caches.
 
-#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/DenseMap.h>
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Error.h>
 
 #include <array>
 #include <cstdint>
@@ -16,10 +13,9 @@
 #include <vector>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::text {
-
-using base::failure;
 
 /// The id of a token; -1 stands for none.
 using Token = int32_t;
@@ -40,11 +36,11 @@ class Vocabulary {
  public:
   /// Makes a vocabulary: `tokens[i]` is the text of id i, "" for an id that is not used. An error if a text occurs
   /// twice, or a byte has no token.
-  static llvm::Expected<Vocabulary> make(llvm::ArrayRef<llvm::StringRef> tokens);
+  static Expected<Vocabulary> make(ArrayRef<StringRef> tokens);
 
   /// The id of exactly these bytes, or -1. Texts of two bytes have a table of their own; longer ones pass a filter of
   /// bits before the hash table, since most questions of merging are about texts that are no token.
-  Token find(llvm::StringRef bytes) const {
+  Token find(StringRef bytes) const {
     if (bytes.size() > longest_ || bytes.empty()) return -1;
     if (bytes.size() == 2) return of_pair_[loadBytes(bytes.data(), 2)];
     const uint64_t key = keyOf(bytes), hash = hashOf(key, bytes.size());
@@ -60,8 +56,8 @@ class Vocabulary {
   /// The id of a single byte.
   Token ofByte(unsigned char byte) const { return of_byte_[byte]; }
   /// The text of an id from 0 to below size(); "" for an id that is not used.
-  llvm::StringRef text(Token id) const {
-    const auto at = static_cast<size_t>(id);
+  StringRef text(Token id) const {
+    const auto at = size_t(id);
     return {bytes_.data() + begin_[at], begin_[at + 1] - begin_[at]};
   }
   /// The number of ids, used or not.
@@ -75,11 +71,11 @@ class Vocabulary {
     uint32_t size = 0;
   };
   /// A key that, with the length, identifies up to 8 bytes exactly; for longer texts a hash.
-  static uint64_t keyOf(llvm::StringRef bytes);
+  static uint64_t keyOf(StringRef bytes);
   /// A mixing hash by a 128-bit product, after wyhash.
   static uint64_t hashOf(uint64_t key, size_t size) {
     const auto product = static_cast<unsigned __int128>(key ^ 0xa0761d6478bd642fu) * (0xe7037ed1a0b428dbu ^ size);
-    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+    return uint64_t(product) ^ uint64_t(product >> 64);
   }
   /// Adds an id; false if its text is there already.
   bool insert(Token id);
@@ -96,7 +92,7 @@ class Vocabulary {
   std::vector<Token> of_pair_ = std::vector<Token>(1 << 16, -1);
 };
 
-inline uint64_t Vocabulary::keyOf(llvm::StringRef bytes) {
+inline uint64_t Vocabulary::keyOf(StringRef bytes) {
   const size_t size = bytes.size();
   const char* at = bytes.data();
   if (size > 8) {
@@ -123,12 +119,10 @@ struct Joined {
 using PairMerges = llvm::DenseMap<uint64_t, Joined>;
 
 /// The key of a pair in PairMerges.
-inline uint64_t pairKey(Token left, Token right) {
-  return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
-}
+inline uint64_t pairKey(Token left, Token right) { return uint64_t(uint32_t(left)) << 32 | uint32_t(right); }
 
 /// Appends the tokens of `piece`. Without `pairs`, as in tiktoken, two neighbours join if their bytes together are a
 /// token, whose id is the rank. Takes O(n log n) for n bytes.
-void mergePiece(const Vocabulary& vocabulary, const PairMerges* pairs, llvm::StringRef piece, std::vector<Token>& out);
+void mergePiece(const Vocabulary& vocabulary, const PairMerges* pairs, StringRef piece, std::vector<Token>& out);
 
 }  // namespace expc::text

@@ -25,6 +25,7 @@
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/command.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/store/store.h"
@@ -35,10 +36,10 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Whether a file begins with `mark`; false if it cannot be read.
-bool begins(const std::string& path, llvm::StringRef mark) {
+bool begins(const std::string& path, StringRef mark) {
   auto content = files::map(path);
   if (content) return (*content)->getBuffer().starts_with(mark);
-  llvm::consumeError(content.takeError());
+  consumeError(content.takeError());
   return false;
 }
 
@@ -53,7 +54,7 @@ bool isOurs(const std::string& root, const fs::path& file) {
       return true;
   auto content = files::map(file.string());
   if (content) return files::isOurs((*content)->getBuffer());
-  llvm::consumeError(content.takeError());
+  consumeError(content.takeError());
   return false;
 }
 
@@ -71,30 +72,29 @@ class Finder {
     if (command_.preparation) started_.insert(started_.begin() + 1, &command_.preparation->arguments);
   }
 
-  llvm::Expected<CommandFiles> find() {
+  Expected<CommandFiles> find() {
     if (command_.arguments.empty()) return fail("the command is empty");
-    for (const auto* arguments : started_)
-      if (auto error = programs(*arguments)) return error;
+    for (const auto* arguments : started_) TRY(programs(*arguments));
     std::ranges::sort(files_.programs);
-    if (auto error = inputs()) return error;
-    if (auto error = metrics()) return error;
+    TRY(inputs());
+    TRY(metrics());
     return std::move(files_);
   }
 
   /// Finds the inputs alone, for a lock.
-  llvm::Expected<CommandFiles> findInputs() {
-    if (auto error = inputs()) return error;
+  Expected<CommandFiles> findInputs() {
+    TRY(inputs());
     return std::move(files_);
   }
 
  private:
   template <typename... Args>
-  llvm::Error fail(fmt::format_string<Args...> why, Args&&... args) const {
-    return base::failure("the workload {}: {}", workload_.name, fmt::format(why, std::forward<Args>(args)...));
+  Error fail(fmt::format_string<Args...> why, Args&&... args) const {
+    return failure("the workload {}: {}", workload_.name, fmt::format(why, std::forward<Args>(args)...));
   }
   /// Adds the program `name`, or says why it cannot be started. The kernel would say the same, but for each trial and
   /// in fewer words.
-  llvm::Error program(const std::string& name) {
+  Error program(const std::string& name) {
     const std::string path = plan::programPath(name, plan_.root);
     std::string file = path;
     std::error_code failed;
@@ -115,9 +115,9 @@ class Finder {
     if (access(file.c_str(), X_OK) != 0) return fail("the program '{}' is not executable (chmod +x {})", name, file);
     // For Linux and for env a carriage return is a part of the interpreter's name, so the script would not start.
     auto content = files::map(file);
-    const llvm::StringRef first = content ? (*content)->getBuffer().split('\n').first : "";
-    if (!content) llvm::consumeError(content.takeError());  // taking the digest reports it
-    llvm::SmallVector<llvm::StringRef> words;
+    const StringRef first = content ? (*content)->getBuffer().split('\n').first : "";
+    if (!content) consumeError(content.takeError());  // taking the digest reports it
+    llvm::SmallVector<StringRef> words;
     if (first.starts_with("#!") && llvm::Regex("^#![ \t]*([^ \t]+)[ \t]*(.*)$").match(first, &words)) {
       if (words[1].ends_with("\r") || (words[1].ends_with("/env") && words[2].ends_with("\r")))
         return fail(
@@ -132,16 +132,16 @@ class Finder {
       return (fs::path(plan_.root) / one).lexically_normal() == file;
     });
     if (!data) base::addOnce(files_.programs, file);
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Finds the programs that these arguments start, over all points. If the first argument is `${name}` of a parameter
   /// that is inactive at a point, it is left out there, as in a trial; the compiler has refused other unknown names.
-  llvm::Error programs(const std::vector<std::string>& templates) {
-    if (templates.empty()) return llvm::Error::success();
+  Error programs(const std::vector<std::string>& templates) {
+    if (templates.empty()) return Error::success();
     // A fixed program is looked up once, one with parameters at every point.
     const bool fixed = templates.front().find('$') == std::string::npos;
-    if (templates.front().find("${prepared}") != std::string::npos) return llvm::Error::success();  // not made yet
+    if (templates.front().find("${prepared}") != std::string::npos) return Error::success();  // not made yet
     std::set<std::string> seen;
     for (const plan::Point* started : plan_.started()) {
       const plan::Point& point = *started;
@@ -150,14 +150,13 @@ class Finder {
       spec.parameters = absoluteParameters(plan_, point.parameters);
       spec.folder = plan_.root;
       auto arguments = plan::expandArguments(templates, protocol::argumentValues(spec));
-      if (!arguments) return fail("{}", llvm::toString(arguments.takeError()));
+      if (!arguments) return fail("{}", toString(arguments.takeError()));
       if (arguments->empty() || arguments->front().empty())
         return fail("at {} no program is left to run: its name stands for an inactive parameter", plan_.label(point));
-      if (seen.insert(arguments->front()).second)
-        if (auto error = program(arguments->front())) return error;
+      if (seen.insert(arguments->front()).second) TRY(program(arguments->front()));
       if (fixed) break;
     }
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Adds an input. Its name is relative to the study; a file outside has no name.
@@ -168,9 +167,9 @@ class Finder {
   }
 
   /// Adds the files of a pattern. A file that is named without wildcards is taken even if expc wrote it.
-  llvm::Error inputsMatching(const std::string& pattern, bool copy) {
+  Error inputsMatching(const std::string& pattern, bool copy) {
     auto found = files::filesMatching(plan_.root, pattern, results_);
-    if (!found) return fail("inputs: {}", llvm::toString(found.takeError()));
+    if (!found) return fail("inputs: {}", toString(found.takeError()));
     // Only a wildcard can mean our files by accident.
     if (pattern.find_first_of("*?[") != std::string::npos)
       std::erase_if(*found, [&](const std::string& file) { return isOurs(plan_.root, file); });
@@ -179,7 +178,7 @@ class Finder {
       return fail("the input '{}' matches no file in {}: put the file there, or correct its name in `inputs`", pattern,
                   plan_.root);
     for (const std::string& path : *found) add(path, true, copy);
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Whether an interpreter would run this argument: the first one, and nothing runs before that could write it.
@@ -192,7 +191,7 @@ class Finder {
 
   /// Adds files of the study that stand among the arguments: `python train.py` makes train.py an input, so it need not
   /// be named twice. The link is symbolic, so that the script finds what lies beside it.
-  llvm::Error inputsAmong(const std::vector<std::string>& arguments) {
+  Error inputsAmong(const std::vector<std::string>& arguments) {
     for (size_t i = 1; i < arguments.size(); ++i) {
       const std::string& argument = arguments[i];
       std::error_code failed;
@@ -211,24 +210,21 @@ class Finder {
             "absolute path, or make it a parameter of type path",
             argument);
     }
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Collects all inputs. A file that is named in several ways is kept in the first: a copy, then `inputs`, then
   /// arguments.
-  llvm::Error inputs() {
-    for (const std::string& pattern : command_.copied)
-      if (auto error = inputsMatching(pattern, true)) return error;
-    for (const std::string& pattern : command_.inputs)
-      if (auto error = inputsMatching(pattern, false)) return error;
-    for (const auto* arguments : started_)
-      if (auto error = inputsAmong(*arguments)) return error;
+  Error inputs() {
+    for (const std::string& pattern : command_.copied) TRY(inputsMatching(pattern, true));
+    for (const std::string& pattern : command_.inputs) TRY(inputsMatching(pattern, false));
+    for (const auto* arguments : started_) TRY(inputsAmong(*arguments));
     const auto before = [](const InputFile& a, const InputFile& b) { return a.path < b.path; };
     const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
     std::ranges::stable_sort(files_.inputs, before);  // stable, so that the first way to name a file stays first
     files_.inputs.erase(std::unique(files_.inputs.begin(), files_.inputs.end(), same), files_.inputs.end());
     lookAtImports();
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Looks at the imports of Python scripts. Python searches the folder of the script after resolving links, so a
@@ -241,7 +237,7 @@ class Finder {
     for (const auto* arguments : started_)
       for (const std::string& argument : *arguments)
         if (const std::string name = fs::path(argument).lexically_normal().string();
-            isPython(name) && llvm::is_contained(names, name))
+            isPython(name) && is_contained(names, name))
           scripts.push_back(name);
     files_.imports = importsBeside(plan_.root, scripts, names);
     for (InputFile& input : files_.inputs) input.hard &= files_.imports.empty() || !isPython(input.name);
@@ -249,12 +245,12 @@ class Finder {
 
   /// Refuses metrics that are read from an input: a trial that writes nothing would read the old content, and one that
   /// writes would change the user's file through its link.
-  llvm::Error metrics() const {
-    const auto check = [&](const std::string& what, const std::string& read) -> llvm::Error {
+  Error metrics() const {
+    const auto check = [&](const std::string& what, const std::string& read) -> Error {
       const std::string file = fs::path(read).lexically_normal().string();
       // A trial would read an input that `*` matches, and take it for what the program wrote.
       auto pattern = llvm::GlobPattern::create(file);
-      if (!pattern) llvm::consumeError(pattern.takeError());
+      if (!pattern) consumeError(pattern.takeError());
       const bool many = pattern && file.find('*') != std::string::npos;
       for (const InputFile& input : files_.inputs)
         if (!file.empty() && !input.copy && (input.name == file || (many && pattern->match(input.name))))
@@ -265,13 +261,13 @@ class Finder {
                   ? ", since it is an argument and a file of this name exists: delete or rename the file"
                   : ": remove it from `inputs`",
               read);
-      return llvm::Error::success();
+      return Error::success();
     };
     for (const plan::CommandMetric& metric : command_.metrics)
-      if (auto error = check(fmt::format("the metric {}", metric.name), metric.file)) return error;
+      TRY(check(fmt::format("the metric {}", metric.name), metric.file));
     for (const plan::Expectation& expectation : command_.expectations)
-      if (auto error = check("what is expected", expectation.read.file)) return error;
-    return llvm::Error::success();
+      TRY(check("what is expected", expectation.read.file));
+    return Error::success();
   }
 
   const plan::Plan& plan_;
@@ -292,57 +288,52 @@ static bool runs(const plan::Plan& plan, unsigned workload) {
          std::ranges::any_of(plan.points, [&](const auto& point) { return point.workload == workload; });
 }
 
-llvm::Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results) {
+Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results) {
   std::vector<CommandFiles> all(plan.workloads.size());
   for (unsigned i = 0; i < plan.workloads.size(); ++i) {
     if (!runs(plan, i)) continue;
-    if (auto error = Finder(plan, i, results).find().moveInto(all[i])) return error;
+    all[i] = TRY(Finder(plan, i, results).find());
   }
   return all;
 }
 
-llvm::Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, const CommandFiles& files,
-                                          const Tick& tick, std::map<std::string, std::string>* parts) {
+Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, const CommandFiles& files,
+                                    const Tick& tick, std::map<std::string, std::string>* parts) {
   llvm::BLAKE3 hasher;
-  const auto add = [&](const std::string& name, const std::string& path, const std::string& part) -> llvm::Error {
+  const auto add = [&](const std::string& name, const std::string& path, const std::string& part) -> Error {
     llvm::BLAKE3 alone;
-    if (auto error = addToDigest(hasher, name, path, tick, parts ? &alone : nullptr)) return error;
+    TRY(addToDigest(hasher, name, path, tick, parts ? &alone : nullptr));
     if (parts) (*parts)[part] = llvm::toHex(alone.final<16>(), /*LowerCase=*/true);
-    return llvm::Error::success();
+    return Error::success();
   };
   // The name of a program is left out of the command's digest, so that equal programs in other places agree.
   for (const std::string& program : files.programs)
-    if (auto error = add("program", program, fs::path(program).lexically_proximate(plan.root))) return error;
+    TRY(add("program", program, fs::path(program).lexically_proximate(plan.root)));
   // The digest tells copies from links, since some programs treat a link differently from a file of their own.
   for (const InputFile& input : files.inputs)
-    if (auto error = add(input.copy ? input.name + "/copy" : input.name, input.path,
-                         input.name.empty() ? input.path : input.name))
-      return error;
+    TRY(add(input.copy ? input.name + "/copy" : input.name, input.path, input.name.empty() ? input.path : input.name));
   if (const auto& preparation = plan.workloads[workload].command->preparation)
     hasher.update("prepare " + base::canonicalJson(base::jsonTexts(preparation->arguments)));
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 
-llvm::Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
-                           std::map<std::string, std::string>& digests, const Tick& tick) {
+Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
+                     std::map<std::string, std::string>& digests, const Tick& tick) {
   for (unsigned i = 0; i < plan.workloads.size(); ++i) {
     if (!runs(plan, i)) continue;
     std::map<std::string, std::string> parts;
-    auto digest = digestCommand(plan, i, files[i], tick, &parts);
-    if (!digest) return digest.takeError();
+    auto digest = TRY(digestCommand(plan, i, files[i], tick, &parts));
     const std::string key = store::commandKey(plan.workloads[i]);
-    digests[key] = std::move(*digest);
+    digests[key] = std::move(digest);
     for (auto& [name, one] : parts) digests[store::partKey(key, name)] = std::move(one);
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload, const Tick& tick) {
-  auto files = Finder(plan, workload, "").findInputs();
-  if (!files) return files.takeError();
+Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload, const Tick& tick) {
+  auto files = TRY(Finder(plan, workload, "").findInputs());
   llvm::BLAKE3 hasher;
-  for (const InputFile& input : files->inputs)
-    if (auto error = addToDigest(hasher, input.name, input.path, tick)) return error;
+  for (const InputFile& input : files.inputs) TRY(addToDigest(hasher, input.name, input.path, tick));
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 

@@ -20,24 +20,24 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/store/match.h"
 
 namespace expc::engine::inputs {
 namespace {
 
 namespace fs = std::filesystem;
-using llvm::json::Array;
-using llvm::json::Object;
-using llvm::json::Value;
+using json::Array;
+using json::Object;
+using json::Value;
 
-llvm::Error unreadable(const fs::path& path, const std::string& why) {
-  return base::failure("data '{}' cannot be read: {}", path.string(), why);
+Error unreadable(const fs::path& path, const std::string& why) {
+  return failure("data '{}' cannot be read: {}", path.string(), why);
 }
 
-llvm::Error cannotCopy(const ScratchCopy& copy, const std::string& why) {
-  return base::failure(
-      "cannot copy '{}' to '{}': {}; choose another folder with --scratch DIR, or `scratch` in a site file", copy.from,
-      copy.to, why);
+Error cannotCopy(const ScratchCopy& copy, const std::string& why) {
+  return failure("cannot copy '{}' to '{}': {}; choose another folder with --scratch DIR, or `scratch` in a site file",
+                 copy.from, copy.to, why);
 }
 
 /// Makes a folder that only this user can enter, whatever the permissions of `scratch`: its files decide what is
@@ -50,30 +50,30 @@ std::error_code makeOwnFolder(const fs::path& folder) {
 }
 
 /// Copies one file in pieces, calling `tick` after each, with its permissions.
-llvm::Error copyFile(const ScratchCopy& copy, const fs::path& from, const fs::path& to, const Tick& tick) {
+Error copyFile(const ScratchCopy& copy, const fs::path& from, const fs::path& to, const Tick& tick) {
   bool stopped = false;
   const int out = files::openLog(to.string());
   int code = out < 0 ? errno : 0;
-  llvm::Error error = code ? llvm::Error::success() : files::readPieces(from.string(), [&](llvm::StringRef piece) {
+  Error error = code ? Error::success() : files::readPieces(from.string(), [&](StringRef piece) {
     code = files::writeAll(out, piece);
     if (code) return files::systemError(to.string(), code);
-    llvm::Error end = tick();
-    stopped = static_cast<bool>(end);
+    Error end = tick();
+    stopped = bool(end);
     return end;
   });
   if (out >= 0 && ::close(out) != 0 && code == 0) code = errno;
   // The error of the tick is passed on as it is: it is no failure of the copy.
   if (stopped) return error;
-  if (error) return cannotCopy(copy, llvm::toString(std::move(error)));
+  if (error) return cannotCopy(copy, toString(std::move(error)));
   if (code) return cannotCopy(copy, std::strerror(code));
   std::error_code ignored;
   fs::permissions(to, fs::status(from, ignored).permissions(), ignored);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Copies a file, or all files below a folder. As in a digest, links are replaced by what they lead to.
-llvm::Error copyAll(const ScratchCopy& copy, const fs::path& to, const Tick& tick) {
-  return files::eachFile(copy.from, [&](const std::string& path) -> llvm::Error {
+Error copyAll(const ScratchCopy& copy, const fs::path& to, const Tick& tick) {
+  return files::eachFile(copy.from, [&](const std::string& path) -> Error {
     std::error_code failed;
     const fs::path target = path == copy.from ? to : to / fs::path(path).lexically_relative(copy.from);
     fs::create_directories(target.parent_path(), failed);
@@ -83,13 +83,12 @@ llvm::Error copyAll(const ScratchCopy& copy, const fs::path& to, const Tick& tic
 
 }  // namespace
 
-llvm::Error checkDataExists(const plan::Plan& plan, const std::string& path) {
+Error checkDataExists(const plan::Plan& plan, const std::string& path) {
   const fs::path full = fs::path(plan.root) / path;
   std::error_code error;
-  if (fs::exists(full, error)) return llvm::Error::success();
-  return base::failure(
-      "data '{}' is missing (looked for {}). Put it there, or set another path in the study or with -D", path,
-      full.string());
+  if (fs::exists(full, error)) return Error::success();
+  return failure("data '{}' is missing (looked for {}). Put it there, or set another path in the study or with -D",
+                 path, full.string());
 }
 
 bool isMadeUp(const plan::Plan& plan, const std::string& path) {
@@ -98,34 +97,33 @@ bool isMadeUp(const plan::Plan& plan, const std::string& path) {
   return fs::exists((fs::is_directory(full, error) ? full : full.parent_path()) / "MADE_UP", error);
 }
 
-llvm::Error checkDataExists(const plan::Plan& plan) {
-  for (const std::string& path : plan.data_paths)
-    if (auto error = checkDataExists(plan, path)) return error;
-  return llvm::Error::success();
+Error checkDataExists(const plan::Plan& plan) {
+  for (const std::string& path : plan.data_paths) TRY(checkDataExists(plan, path));
+  return Error::success();
 }
 
-llvm::Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std::string& path, const Tick& tick,
-                        llvm::BLAKE3* alone) {
+Error addToDigest(llvm::BLAKE3& hasher, const std::string& name, const std::string& path, const Tick& tick,
+                  llvm::BLAKE3* alone) {
   std::error_code error;
   const uint64_t size = fs::file_size(path, error);
   if (error) return unreadable(path, error.message());
   // Name and size in front of each content make the concatenation unambiguous.
   hasher.update(fmt::format("{}\n{}\n", name, size));
   if (alone) alone->update(fmt::format("\n{}\n", size));
-  return files::readPieces(path, [&](llvm::StringRef piece) {
+  return files::readPieces(path, [&](StringRef piece) {
     hasher.update(piece);
     if (alone) alone->update(piece);
     return tick();
   });
 }
 
-llvm::Expected<std::string> digestPath(const std::string& path, const Tick& tick) {
+Expected<std::string> digestPath(const std::string& path, const Tick& tick) {
   std::vector<fs::path> found;  // all files below the path, or the path itself
   auto error = files::eachFile(path, [&](const std::string& file) {
     found.emplace_back(file);
-    return llvm::Error::success();
+    return Error::success();
   });
-  if (error) return unreadable(path, llvm::toString(std::move(error)));
+  if (error) return unreadable(path, toString(std::move(error)));
   std::ranges::sort(found);
   llvm::BLAKE3 hasher;
   for (const fs::path& file : found) {
@@ -137,10 +135,10 @@ llvm::Expected<std::string> digestPath(const std::string& path, const Tick& tick
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 
-llvm::Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan, const Tick& tick) {
+Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan, const Tick& tick) {
   std::map<std::string, std::string> digests;
   for (const std::string& path : plan.data_paths) {
-    if (auto error = digestPath((fs::path(plan.root) / path).string(), tick).moveInto(digests[path])) return error;
+    digests[path] = TRY(digestPath((fs::path(plan.root) / path).string(), tick));
   }
   return digests;
 }
@@ -167,7 +165,7 @@ std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
 Object absoluteParameters(const plan::Plan& plan, Object parameters) {
   for (auto& parameter : parameters)
     store::replaceTexts(parameter.second, [&](const std::string& path) {
-      const bool data = llvm::is_contained(plan.data_paths, path);
+      const bool data = is_contained(plan.data_paths, path);
       return data ? (std::filesystem::path(plan.root) / path).lexically_normal().string() : "";
     });
   return parameters;
@@ -182,38 +180,35 @@ Object withCopies(Object parameters, const std::map<std::string, ScratchCopy>& c
   return parameters;
 }
 
-llvm::Error makeCopy(const ScratchCopy& copy, const Tick& tick) {
+Error makeCopy(const ScratchCopy& copy, const Tick& tick) {
   const fs::path to(copy.to), folder = to.parent_path(), part = files::temporaryBeside(folder.string());
   // Whether a valid copy is at `where`: it exists and has the digest.
-  const auto holds = [&](const fs::path& where) -> llvm::Expected<bool> {
+  const auto holds = [&](const fs::path& where) -> Expected<bool> {
     std::error_code none;
     if (!fs::exists(where, none)) return false;
     auto digest = digestPath(where.string(), tick);
-    return digest ? llvm::Expected<bool>(*digest == copy.digest) : digest.takeError();
+    return digest ? Expected<bool>(*digest == copy.digest) : digest.takeError();
   };
   // A copy of an earlier run is digested again: that costs one reading, finds damage, and fills the page cache.
-  auto there = holds(to);
-  if (!there) return there.takeError();
-  if (*there) return llvm::Error::success();
+  auto there = TRY(holds(to));
+  if (there) return Error::success();
   std::error_code failed = makeOwnFolder(folder.parent_path());
   if (failed) return cannotCopy(copy, failed.message());
   // The copy is made beside its place and renamed when it is complete, so no other process ever sees a part of it.
   const auto removed = llvm::make_scope_exit([&] { files::removeTree(part.string()); });
   fs::create_directory(part, failed);
   if (failed) return cannotCopy(copy, failed.message());
-  if (auto error = copyAll(copy, part / to.filename(), tick)) return error;
-  auto whole = holds(part / to.filename());
-  if (!whole) return whole.takeError();
-  if (!*whole) return cannotCopy(copy, "it has changed since its digest was taken");
+  TRY(copyAll(copy, part / to.filename(), tick));
+  auto whole = TRY(holds(part / to.filename()));
+  if (!whole) return cannotCopy(copy, "it has changed since its digest was taken");
   fs::rename(part, folder, failed);
-  if (!failed) return llvm::Error::success();
+  if (!failed) return Error::success();
   // The rename failed because the folder exists: another process was first, or a damaged copy is there and must go.
-  auto others = holds(to);
-  if (!others) return others.takeError();
-  if (*others) return llvm::Error::success();
+  auto others = TRY(holds(to));
+  if (others) return Error::success();
   if (const std::string stays = files::removeTree(folder.string()); !stays.empty()) return cannotCopy(copy, stays);
   fs::rename(part, folder, failed);
-  return failed ? cannotCopy(copy, failed.message()) : llvm::Error::success();
+  return failed ? cannotCopy(copy, failed.message()) : Error::success();
 }
 
 }  // namespace expc::engine::inputs

@@ -13,6 +13,7 @@
 #include "runtime/base/entry.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/store/match.h"
 
@@ -24,8 +25,8 @@ std::string pathOf(const plan::Plan& plan, const std::string& data) {
 }
 
 /// The error of a file that changed during the run; `gone`: it does not exist any more.
-llvm::Error changed(const std::string& path, bool gone) {
-  return base::failure(
+Error changed(const std::string& path, bool gone) {
+  return failure(
       "'{}' {} during the run, so the run stopped. Results are kept. The same command measures again with the new file",
       path, gone ? "has vanished" : "has changed");
 }
@@ -54,8 +55,8 @@ FileWatch::FileWatch(const plan::Plan& plan, const std::vector<CommandFiles>& fi
   }
 }
 
-llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, const std::vector<CommandFiles>& files,
-                             const std::map<std::string, std::string>& digests, const Tick& tick) {
+Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, const std::vector<CommandFiles>& files,
+                       const std::map<std::string, std::string>& digests, const Tick& tick) {
   // Only what this point reads: a change of another point's data does not end this trial.
   const std::string command = store::commandKey(plan.workloads[point.workload]);
   const std::set<std::string> data = store::dataPathsOf(point, plan.data_paths);
@@ -73,23 +74,22 @@ llvm::Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, c
     // No stamp: the file is gone, whatever its digest was.
     if (!differs->second) return changed(differs->first, /*gone=*/true);
     // A command has one digest over all its files; data and prepared files have one each.
-    auto digest = key == command ? digestCommand(plan, point.workload, files[point.workload], tick)
-                                 : digestPath(differs->first, tick);
-    if (!digest) return digest.takeError();
-    if (base::valueIn(digests, key) != *digest) return changed(differs->first, /*gone=*/false);
+    auto digest = TRY(key == command ? digestCommand(plan, point.workload, files[point.workload], tick)
+                                     : digestPath(differs->first, tick));
+    if (base::valueIn(digests, key) != digest) return changed(differs->first, /*gone=*/false);
     watched_[key] = std::move(now);
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error FileWatch::whileLinking(llvm::function_ref<llvm::Error()> change) {
+Error FileWatch::whileLinking(function_ref<Error()> change) {
   if (!links_) return change();
   // Only ctime is taken over afterwards, so that a change of size or mtime in between still shows.
   std::vector<std::pair<std::string, FileStamp*>> unchanged;
   for (auto& [key, stamps] : watched_)
     for (auto& [path, stamp] : stamps)
       if (stamp && stamp == stampOf(path)) unchanged.emplace_back(path, &*stamp);
-  llvm::Error error = change();
+  Error error = change();
   for (const auto& [path, stamp] : unchanged)
     if (const auto now = stampOf(path)) stamp->changed_ns = now->changed_ns;
   return error;

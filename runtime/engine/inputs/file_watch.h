@@ -4,15 +4,13 @@
 // trial would take too long. So their stamps (size, times, inode) are compared, and contents are read again only where
 // a stamp differs.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/engine/inputs/command_files.h"
 #include "runtime/plan/plan.h"
 
@@ -42,12 +40,12 @@ class FileWatch {
 
   /// Checks that the files that a trial of `point` reads are still those of `digests`. Where only stamps differ (a
   /// touch, a copy with the same content), the new stamps are noted. The error names the file and the way out.
-  llvm::Error check(const plan::Plan& plan, const plan::Point& point, const std::vector<CommandFiles>& files,
-                    const std::map<std::string, std::string>& digests, const Tick& tick);
+  Error check(const plan::Plan& plan, const plan::Point& point, const std::vector<CommandFiles>& files,
+              const std::map<std::string, std::string>& digests, const Tick& tick);
 
   /// Runs `change`, which makes or removes links to watched files. That changes their ctime, so the new ones are noted,
   /// but only for files that were unchanged before: another change is not hidden by it.
-  llvm::Error whileLinking(llvm::function_ref<llvm::Error()> change);
+  Error whileLinking(function_ref<Error()> change);
 
  private:
   using Stamps = std::map<std::string, std::optional<FileStamp>>;

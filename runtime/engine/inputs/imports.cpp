@@ -6,19 +6,18 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <filesystem>
 #include <set>
 #include <utility>
 
 #include "runtime/base/files/files.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::engine::inputs {
 namespace {
 
 namespace fs = std::filesystem;
-using llvm::StringRef;
 
 constexpr uint64_t kMostSource = 4 << 20;
 
@@ -74,7 +73,7 @@ std::vector<Import> importsBeside(const std::string& root, const std::vector<std
     if (folders.empty() || !StringRef(input).ends_with(".py")) continue;
     auto source = files::map((fs::path(root) / input).string(), kMostSource);
     if (!source) {
-      llvm::consumeError(source.takeError());  // taking the digest reports it
+      consumeError(source.takeError());  // taking the digest reports it
       continue;
     }
     // Text in a string that looks like an import costs a needless hint at most.

@@ -15,6 +15,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/command.h"
 
 namespace expc::engine::inputs {
@@ -45,12 +46,12 @@ void addLink(const InputFile& input, const fs::path& link, std::error_code& fail
   fs::create_symlink(target, link, failed);
 }
 
-llvm::Error failedToMake(const std::string& folder, const std::string& why) {
-  return base::failure("cannot make the trial's folder '{}': {}. Results so far are kept", folder, why);
+Error failedToMake(const std::string& folder, const std::string& why) {
+  return failure("cannot make the trial's folder '{}': {}. Results so far are kept", folder, why);
 }
 
 /// Fills an existing folder that has no inputs yet.
-llvm::Error fill(const std::string& folder, const CommandFiles& files) {
+Error fill(const std::string& folder, const CommandFiles& files) {
   std::error_code failed;
   std::string last;
   for (const InputFile& input : files.inputs) {
@@ -63,12 +64,12 @@ llvm::Error fill(const std::string& folder, const CommandFiles& files) {
     }
     if (!failed) addLink(input, link, failed);
   }
-  return failed ? failedToMake(folder, failed.message()) : llvm::Error::success();
+  return failed ? failedToMake(folder, failed.message()) : Error::success();
 }
 
 }  // namespace
 
-llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& inputs) {
+Error makeTrialFolder(const std::string& folder, const CommandFiles& inputs) {
   // An old folder with this number may be left from a store that was moved or cut.
   if (const std::string stays = files::removeTree(folder); !stays.empty()) return failedToMake(folder, stays);
   std::error_code failed;
@@ -102,7 +103,7 @@ void leaveInputs(const std::string& folder, const CommandFiles& files) {
   }
 }
 
-llvm::Error TrialFolders::make(const std::string& folder, const CommandFiles& files) {
+Error TrialFolders::make(const std::string& folder, const CommandFiles& files) {
   const std::string outputs = plan::outputsOf(folder);
   // The spare folder is renamed. If its outputs cannot be, or `folder` exists from an earlier engine, all is made anew.
   const bool vacant = folder == spare_ || access(folder.c_str(), F_OK) != 0;
@@ -110,7 +111,7 @@ llvm::Error TrialFolders::make(const std::string& folder, const CommandFiles& fi
     const std::string spare_outputs = plan::outputsOf(std::exchange(spare_, ""));
     if (std::rename(spare_outputs.c_str(), outputs.c_str()) == 0) return fill(folder, files);
   }
-  if (auto error = makeTrialFolder(outputs, {})) return error;
+  TRY(makeTrialFolder(outputs, {}));
   return makeTrialFolder(folder, files);
 }
 

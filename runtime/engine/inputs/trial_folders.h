@@ -3,10 +3,9 @@
 // The folders in which commands run: one for each trial, below the results folder, with links to the inputs. A program
 // may leave anything there, so nothing about a used folder is taken for granted.
 
-#include <llvm/Support/Error.h>
-
 #include <string>
 
+#include "runtime/base/llvm.h"
 #include "runtime/engine/inputs/command_files.h"
 
 namespace expc::engine::inputs {
@@ -18,7 +17,7 @@ inline std::string trialFolder(const std::string& results, int64_t trial) {
 
 /// Makes `folder` anew, with a link to each input, or a copy of it. Error: old files cannot be removed, or new ones not
 /// made.
-llvm::Error makeTrialFolder(const std::string& folder, const CommandFiles& inputs);
+Error makeTrialFolder(const std::string& folder, const CommandFiles& inputs);
 /// Whether the disk of a trial's folder is full, so that output of its program may be cut off. Returns ENOSPC or
 /// EDQUOT, or 0 if there is room. Where little is free it tries to write a few bytes, since quotas and reserved blocks
 /// show only then.
@@ -41,7 +40,7 @@ class TrialFolders {
   TrialFolders& operator=(const TrialFolders&) = delete;
 
   /// Makes a trial's folder as makeTrialFolder does, with a folder for its outputs.
-  llvm::Error make(const std::string& folder, const CommandFiles& files);
+  Error make(const std::string& folder, const CommandFiles& files);
   /// For a folder that is kept: moves the captured output into it, except where the program made a file of that name.
   static void keep(const std::string& folder);
   /// Removes a folder with all that its trial wrote, or keeps it as the spare one. Returns "", or what cannot be

@@ -42,7 +42,7 @@ std::vector<RankReport> EventLines::add(std::string_view bytes) {
       reports.push_back({.what = RankReport::What::Said, .event = std::move(*event)});
     else
       refuse(fmt::format("wrote a line that is not an event: '{}' ({})", files::excerpt(line),
-                         llvm::toString(event.takeError())));
+                         toString(event.takeError())));
   }
   return reports;
 }
@@ -72,7 +72,7 @@ void describe(base::JsonRecord& io, RankReport& report) {
     if (auto event = protocol::eventFromLine(line))
       report.event = std::move(*event);
     else
-      io.fail("event", llvm::toString(event.takeError()));
+      io.fail("event", toString(event.takeError()));
     return;
   }
   if (io.reads() && report.what == RankReport::What::Readings && !io.has("readings", true))

@@ -4,8 +4,6 @@
 // statistics and no store, and decides nothing: how a trial ends is decided by TrialWatch from the reports. Its
 // messages are also what engine and agents send each other. docs/how-to-add-a-launcher.md writes a launcher.
 
-#include <llvm/Support/Error.h>
-
 #include <csignal>
 #include <functional>
 #include <optional>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/validity/readings.h"
 
@@ -87,13 +86,13 @@ class Launcher {
 
   /// Starts the ranks and returns the number by which reports name the trial; numbers are never given twice. Errors are
   /// those of the environment (no descriptors, no log file, no worker); nothing of the trial runs then.
-  virtual llvm::Expected<uint64_t> start(const TrialRequest& request) = 0;
+  virtual Expected<uint64_t> start(const TrialRequest& request) = 0;
 
   /// Waits for something to report until the boot time `until`, or until the descriptor `wake` is readable (-1: none),
   /// and returns the reports. Everything that had happened before the call is among them. The call returns soon even if
   /// a rank writes without end. After the last rank's exit, or Lost, no report names the trial again. The error is one
   /// that cannot be mended.
-  virtual llvm::Expected<std::vector<RankReport>> events(double until, int wake) = 0;
+  virtual Expected<std::vector<RankReport>> events(double until, int wake) = 0;
 
   /// Kills what is left of a trial. The exits of its ranks are reported as usual, or the trial is lost. An unknown
   /// number is ignored.

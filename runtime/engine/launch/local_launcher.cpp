@@ -28,6 +28,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/inputs/file_watch.h"
 #include "runtime/engine/launch/rank_process.h"
 #include "runtime/plan/command.h"
@@ -61,7 +62,7 @@ class LocalLauncher final : public Launcher {
 
   LauncherDescription describe() const override { return {"local", lanes_}; }
 
-  llvm::Expected<uint64_t> start(const TrialRequest& request) override {
+  Expected<uint64_t> start(const TrialRequest& request) override {
     // Each kind of workload has a worker of its own, and so a server.
     Server& server = request.spec.command ? command_ : built_in_;
     // events() notices a dead server while a trial waits for it. One that died idle is noticed here.
@@ -70,7 +71,7 @@ class LocalLauncher final : public Launcher {
     }
     if (idle && server.started && !server.process.alive() && server.death.empty())
       server.death = server.process.deathText();
-    if (auto error = ready(server)) return error;
+    TRY(ready(server));
     const uint64_t id = next_trial_++;
     Trial& trial = trials_[id];
     trial.server = &server;
@@ -96,7 +97,7 @@ class LocalLauncher final : public Launcher {
     return id;
   }
 
-  llvm::Expected<std::vector<RankReport>> events(double until, int wake) override {
+  Expected<std::vector<RankReport>> events(double until, int wake) override {
     std::vector<pollfd> fds{{wake, POLLIN, 0}};
     for (const Server* server : {&built_in_, &command_}) fds.push_back({server->process.fd(), POLLIN, 0});
     for (const auto& [id, trial] : trials_)
@@ -133,11 +134,10 @@ class LocalLauncher final : public Launcher {
   }
 
   /// Starts the servers that trials may need, so that no trial pays for it.
-  llvm::Error ready() {
+  Error ready() {
     for (Server* server : {&built_in_, &command_})
-      if (!server->path.empty())
-        if (auto error = ready(*server)) return error;
-    return llvm::Error::success();
+      if (!server->path.empty()) TRY(ready(*server));
+    return Error::success();
   }
 
  private:
@@ -165,11 +165,11 @@ class LocalLauncher final : public Launcher {
   };
 
   /// Starts the server unless it lives. Error: it died too often, its program changed, or it does not start.
-  llvm::Error ready(Server& server) {
-    if (server.process.alive()) return llvm::Error::success();
+  Error ready(Server& server) {
+    if (server.process.alive()) return Error::success();
     if (server.started) {
       if (++restarts_ > kMaxRestarts) {
-        return base::failure(
+        return failure(
             "the worker's launch server died {} times; see {}. Results are kept, and the same command continues",
             restarts_, log_);
       }
@@ -179,17 +179,17 @@ class LocalLauncher final : public Launcher {
     // A worker that was rebuilt during the run would measure something else than before.
     const std::optional<inputs::FileStamp> program = inputs::stampOf(server.path);
     if (server.program && program && server.program != program) {
-      return base::failure(
+      return failure(
           "the worker '{}' changed during the run. Results are kept, and the same command continues with the new "
           "worker",
           server.path);
     }
     server.program = program;
-    if (auto error = WorkerServer::start(server.path, log_, environment_).moveInto(server.process)) return error;
+    server.process = TRY(WorkerServer::start(server.path, log_, environment_));
     if (&server == &command_) waiting_.clear();  // waiting processes died with the former server
     server.started = true;
     server.death.clear();
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Starts watching the cores and GPUs that the trial owns.
@@ -199,10 +199,10 @@ class LocalLauncher final : public Launcher {
     for (unsigned number = 0; number < request.spec.slots.size(); ++number) {
       // Slots of ranks on other nodes belong to other machines. A trial of one rank has all slots here.
       if (request.spec.world_size > 1 && (number < request.first_rank || number >= request.endRank())) continue;
-      const llvm::json::Object* slot = request.spec.slots[number].getAsObject();
+      const json::Object* slot = request.spec.slots[number].getAsObject();
       if (!slot) continue;
-      if (const llvm::json::Array* own = slot->getArray("cores"))
-        for (const llvm::json::Value& core : *own)
+      if (const json::Array* own = slot->getArray("cores"))
+        for (const json::Value& core : *own)
           if (const auto number = core.getAsInteger()) cores.push_back(int(*number));
       if (slot->getString("device") == "cuda") cards.push_back(unsigned(slot->getInteger("index").value_or(0)));
     }
@@ -220,9 +220,9 @@ class LocalLauncher final : public Launcher {
 
   /// Starts one rank: opens its log and event pipe and hands both to a process. Error: no log, no descriptors, or a
   /// request that is too long.
-  llvm::Error launchRank(const TrialRequest& request, unsigned number, Trial& trial) {
+  Error launchRank(const TrialRequest& request, unsigned number, Trial& trial) {
     const auto failed = [](const std::string& what, int error) {
-      return base::failure("{}: {}. Results so far are kept", what, std::strerror(error));
+      return failure("{}: {}. Results so far are kept", what, std::strerror(error));
     };
     const std::string log = request.log(number);
     const base::Descriptor log_fd(files::openLog(log));
@@ -252,7 +252,7 @@ class LocalLauncher final : public Launcher {
     rank.number = number;
     rank.process = std::move(*process);
     rank.pipe = std::move(pipe.read);
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Launches the rank in a waiting process that is bound to the same place: no fork, and no way through the server.
@@ -321,7 +321,7 @@ class LocalLauncher final : public Launcher {
         if ((!is_end && (!reply || *reply || closed)) || trial.killed_at != 0)
           rank.process.channel.close();  // its server will tell how it ended
         if (is_end) ended.emplace_back(std::move(**reply), std::move(rank.process));
-        if (!reply) llvm::consumeError(reply.takeError());
+        if (!reply) consumeError(reply.takeError());
       }
     }
     for (auto& [reply, process] : ended) {
@@ -423,11 +423,10 @@ class LocalLauncher final : public Launcher {
 
 }  // namespace
 
-llvm::Expected<std::unique_ptr<Launcher>> launcherHere(LocalWorkers workers, Say say, const Clock& clock,
-                                                       unsigned lanes, bool ready) {
+Expected<std::unique_ptr<Launcher>> launcherHere(LocalWorkers workers, Say say, const Clock& clock, unsigned lanes,
+                                                 bool ready) {
   auto launcher = std::make_unique<LocalLauncher>(std::move(workers), std::move(say), clock, lanes);
-  if (ready)
-    if (auto error = launcher->ready()) return error;
+  if (ready) TRY(launcher->ready());
   return launcher;
 }
 

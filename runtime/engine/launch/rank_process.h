@@ -13,13 +13,14 @@
 #include <string>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::engine::launch {
 
 /// The binding of a process: it can run any later rank with an equal one.
 struct ProcessPlace {
   unsigned rank = 0;
-  llvm::json::Array slots;
+  json::Array slots;
   uint64_t memory_limit = 0;
 
   bool operator==(const ProcessPlace& other) const = default;

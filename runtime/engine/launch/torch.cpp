@@ -1,6 +1,5 @@
 #include "runtime/engine/launch/torch.h"
 
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Process.h>
 
 #include <filesystem>
@@ -8,12 +7,12 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::engine::launch {
 namespace {
 
 namespace fs = std::filesystem;
-using llvm::StringRef;
 
 /// The version of a torch folder, for example "2.11.0", from version.py (wheel) or build-version (LibTorch archive); ""
 /// if neither is there.
@@ -21,7 +20,7 @@ std::string versionOf(const fs::path& torch) {
   for (const char* name : {"version.py", "build-version"}) {
     auto file = files::read((torch / name).string(), files::kMostByHand);
     if (!file) {
-      llvm::consumeError(file.takeError());
+      consumeError(file.takeError());
       continue;
     }
     const auto [all, after] = (*file)->getBuffer().split("__version__ = '");
@@ -44,7 +43,7 @@ std::string valueOf(const std::string& name, const std::vector<std::string>& add
 
 std::string torchWanted() { return minorOf(EXPC_TORCH_VERSION).str(); }
 
-llvm::Expected<std::vector<std::string>> withTorch(const std::string& worker, std::vector<std::string> added) {
+Expected<std::vector<std::string>> withTorch(const std::string& worker, std::vector<std::string> added) {
   const fs::path program(worker);
   if (program.filename() != "expc-worker" && program.filename() != "expc-worker-cuda") return added;
   const std::string named = valueOf("EXPC_TORCH", added);
@@ -55,7 +54,7 @@ llvm::Expected<std::vector<std::string>> withTorch(const std::string& worker, st
   if (!there && named.empty()) return added;  // a build: the worker finds torch by its run path
   const std::string version = versionOf(torch), wanted = torchWanted();
   if (!there || minorOf(version) != wanted) {
-    return base::failure(
+    return failure(
         "the worker '{0}' was built for torch {1}, and {2} {3}; install that (`pip install 'torch=={1}.*'`), or name "
         "the folder of one with --torch PATH or in EXPC_TORCH",
         worker, wanted, torch.string(),

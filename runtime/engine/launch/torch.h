@@ -4,10 +4,10 @@
 // it; a site may name another one with EXPC_TORCH. libtorch has no stable binary interface, so the minor version must
 // agree.
 
-#include <llvm/Support/Error.h>
-
 #include <string>
 #include <vector>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::engine::launch {
 
@@ -18,6 +18,6 @@ std::string torchWanted();
 /// The variables with which `worker` is started: `added`, and those that lead it to the torch that it should load.
 /// Programs other than expc's torch workers get `added` alone. Error: the torch that it would load is missing or of
 /// another minor version; the message says how to get the right one.
-llvm::Expected<std::vector<std::string>> withTorch(const std::string& worker, std::vector<std::string> added);
+Expected<std::vector<std::string>> withTorch(const std::string& worker, std::vector<std::string> added);
 
 }  // namespace expc::engine::launch

@@ -10,6 +10,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/words.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/rank_process.h"
 #include "runtime/plan/command.h"
@@ -50,8 +51,8 @@ void watchLogs(const TrialRequest& request, TrialWatch& watch) {
 
 }  // namespace
 
-llvm::Error besideStuck(const std::string& who) {
-  return base::failure(
+Error besideStuck(const std::string& who) {
+  return failure(
       "{}, was killed but is still running, so expc stopped. Results are kept. Once the process is gone (a reboot "
       "always helps), the same command continues",
       who);
@@ -62,37 +63,37 @@ void removeEmptyLogs(const TrialRequest& request) {
     if (sizeOf(request.log(rank)) == 0) unlink(request.log(rank).c_str());
 }
 
-llvm::Error TrialRunner::start(TrialRequest request, TrialHooks hooks) {
+Error TrialRunner::start(TrialRequest request, TrialHooks hooks) {
   const double begin = clock_.boot();
   auto id = launcher_.start(request);
   if (id) {
     trials_.try_emplace(*id, std::move(request), begin, std::move(hooks));
-    return llvm::Error::success();
+    return Error::success();
   }
   // An interrupt lets the start of a worker fail, which is then no error.
   if (!Interrupts::requested()) return id.takeError();
-  llvm::consumeError(id.takeError());
+  consumeError(id.takeError());
   TrialEnd none;
   none.status = TrialStatus::Interrupted;
   none.reason = "interrupted by the user";
   return hooks.ended(std::move(none));
 }
 
-llvm::Error TrialRunner::attend() {
-  llvm::Error error = listen();
+Error TrialRunner::attend() {
+  Error error = listen();
   // No trial may outlive the run that would have recorded it.
   if (error)
     for (const auto& [id, trial] : trials_) launcher_.kill(id);
   return error;
 }
 
-llvm::Error TrialRunner::listen() {
+Error TrialRunner::listen() {
   // The time is taken before the reports: TrialWatch::judge() wants everything that happened before `now`.
   const double now = clock_.boot();
   if (now >= next_look_) {
     next_look_ = now + kLook;
     for (auto& [id, trial] : trials_) watchLogs(trial.request, trial.watch);
-    if (auto error = tick_()) return error;
+    TRY(tick_());
   }
   endServices(now);
   // The wait ends at the earliest moment at which some trial's watch must decide.
@@ -103,9 +104,8 @@ llvm::Error TrialRunner::listen() {
     all_stop &= trial.watch.isStopping() || trial.hooks.over;
   }
   // An interrupt wakes the wait. Once all trials are stopping it is known, and waking for it again would only spin.
-  auto reports = launcher_.events(until, all_stop && Interrupts::requested() ? -1 : Interrupts::fd());
-  if (!reports) return reports.takeError();
-  for (RankReport& report : *reports) {
+  auto reports = TRY(launcher_.events(until, all_stop && Interrupts::requested() ? -1 : Interrupts::fd()));
+  for (RankReport& report : reports) {
     const auto found = trials_.find(report.trial);
     // Reports of trials that have ended, for example of killed ranks, are dropped.
     if (found == trials_.end()) continue;
@@ -140,9 +140,9 @@ llvm::Error TrialRunner::listen() {
     // The error line in the log is the best guess at what the process would have said.
     if (watch.endedSilently())
       if (const std::string why = files::errorLine(end.log_tail); !why.empty()) end.reason += ": " + why;
-    if (auto error = hooks.ended(std::move(end))) return error;
+    TRY(hooks.ended(std::move(end)));
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 void TrialRunner::endServices(double now) {
@@ -157,18 +157,15 @@ void TrialRunner::endServices(double now) {
   }
 }
 
-llvm::Expected<TrialEnd> TrialRunner::run(const TrialRequest& request,
-                                          std::function<void(const protocol::Event&)> progress,
-                                          std::function<const TrialEnd*()> doomed) {
+Expected<TrialEnd> TrialRunner::run(const TrialRequest& request, std::function<void(const protocol::Event&)> progress,
+                                    std::function<const TrialEnd*()> doomed) {
   std::optional<TrialEnd> over;
   const auto ended = [&](TrialEnd end) {
     over = std::move(end);
-    return llvm::Error::success();
+    return Error::success();
   };
-  if (auto error = start(request, {.ended = ended, .progress = std::move(progress), .doomed = std::move(doomed)}))
-    return error;
-  while (!over)
-    if (auto error = attend()) return error;
+  TRY(start(request, {.ended = ended, .progress = std::move(progress), .doomed = std::move(doomed)}));
+  while (!over) TRY(attend());
   // Heat-ups, preparations and rehearsals come through here; nothing can be measured beside such a process.
   if (!over->stuck.empty()) return besideStuck(stuckText(over->stuck.front()));
   removeEmptyLogs(request);

@@ -5,13 +5,12 @@
 //
 // Nothing runs in the background: the owner calls attend() until it is done.
 
-#include <llvm/Support/Error.h>
-
 #include <functional>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "runtime/base/llvm.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/clock.h"
 #include "runtime/engine/launch/launcher.h"
@@ -22,7 +21,7 @@ namespace expc::engine::launch {
 /// Callbacks of a trial; all but `ended` may be null.
 struct TrialHooks {
   /// Called once, with how the trial ended; its error ends the run.
-  std::function<llvm::Error(TrialEnd)> ended;
+  std::function<Error(TrialEnd)> ended;
   /// Gets the progress events of rank 0; of a service also why it fails.
   std::function<void(const protocol::Event&)> progress = nullptr;
   /// Tells of a service whether it is to end. An interrupt does not end it, this does.
@@ -41,16 +40,15 @@ class TrialRunner {
 
   /// Starts a trial beside those under way. If an interrupt keeps it from being started, it has ended as interrupted:
   /// `ended` is called at once. Error: the environment's, and nothing was started.
-  llvm::Error start(TrialRequest request, TrialHooks hooks);
+  Error start(TrialRequest request, TrialHooks hooks);
   bool isIdle() const { return trials_.empty(); }
   /// Waits until something happened to a trial, and handles it. Errors are those of the environment: of the launcher,
   /// the tick or a callback; all trials are killed then. Whatever a worker does wrong is in TrialEnd.
-  llvm::Error attend();
+  Error attend();
   /// Runs one trial, with none beside it but its services, from start to end; `progress` and `doomed` as in TrialHooks.
   /// Also an error if a process of it does not die.
-  llvm::Expected<TrialEnd> run(const TrialRequest& request,
-                               std::function<void(const protocol::Event&)> progress = nullptr,
-                               std::function<const TrialEnd*()> doomed = nullptr);
+  Expected<TrialEnd> run(const TrialRequest& request, std::function<void(const protocol::Event&)> progress = nullptr,
+                         std::function<const TrialEnd*()> doomed = nullptr);
 
  private:
   struct Trial {
@@ -62,7 +60,7 @@ class TrialRunner {
     double told_at = 0;  // boot time at which a service was told to end; 0: it was not
   };
 
-  llvm::Error listen();
+  Error listen();
   /// Ends services that are to end.
   void endServices(double now);
 
@@ -74,7 +72,7 @@ class TrialRunner {
 };
 
 /// The error of a run that has no devices left except those of a process that does not die; `who` from stuckText().
-llvm::Error besideStuck(const std::string& who);
+Error besideStuck(const std::string& who);
 
 /// Removes the logs of the trial's ranks that are empty.
 void removeEmptyLogs(const TrialRequest& request);

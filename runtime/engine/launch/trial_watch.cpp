@@ -253,9 +253,9 @@ std::map<std::string, store::Values> rowsOf(const protocol::Event& result) {
   std::map<std::string, store::Values> rows;
   for (const auto& [key, row] : result.rows) {
     store::Values& values = rows[key.str()];
-    const llvm::json::Object& object = *row.getAsObject();
-    const llvm::json::Object* series = object.getObject("series");
-    for (const auto& [name, value] : series ? *series : llvm::json::Object())
+    const json::Object& object = *row.getAsObject();
+    const json::Object* series = object.getObject("series");
+    for (const auto& [name, value] : series ? *series : json::Object())
       values.series[name.str()] = base::measuredNumbers(value);
     for (const auto& [name, value] : *object.getObject("metrics")) {
       if (const auto number = base::measuredNumber(value))
@@ -275,7 +275,7 @@ void TrialWatch::noteDiverged(const std::string& what, double value) {
 void TrialWatch::takeResult() {
   if (!result_) return stop(TrialStatus::Failed, "the worker ended without a result");
   for (const std::string& name : request_.spec.metrics) {
-    const llvm::json::Value* value = result_->metrics.get(name);
+    const json::Value* value = result_->metrics.get(name);
     if (result_->series.get(name) && (!value || value->getAsNull())) continue;  // a series, taken below
     if (!value && isOfRows(*result_, name)) continue;
     if (!value) return stop(TrialStatus::Failed, fmt::format("the worker's result has no metric {}", name));

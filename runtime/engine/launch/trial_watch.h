@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/engine/launch/launcher.h"
 #include "runtime/store/records.h"
 
@@ -21,7 +22,7 @@ namespace expc::engine::launch {
 /// is the time from the trial's start to the end of its last rank.
 struct TrialEnd : store::TrialResult {
   TrialEnd() { status = store::TrialStatus::Failed; }
-  llvm::json::Object environment;
+  json::Object environment;
   std::optional<protocol::Rehearsed> rehearsed;  // set for a rehearsal that is valid
   std::optional<validity::Readings> readings;    // of all nodes together; absent: the launcher has none
   std::vector<int> stuck;                        // processes of the trial that do not die

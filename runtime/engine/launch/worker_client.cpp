@@ -21,6 +21,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/launch/interrupts.h"
 #include "runtime/engine/launch/torch.h"
 #include "runtime/protocol/packet.h"
@@ -44,7 +45,7 @@ int millisecondsUntil(Steady::time_point end) {
   return left < 0 ? 0 : int(left) + 1;
 }
 
-llvm::StringRef nameOf(llvm::StringRef variable) { return variable.split('=').first; }
+StringRef nameOf(StringRef variable) { return variable.split('=').first; }
 
 /// The variables of this process, those in `added` instead of ones with the same name. The pointers refer to both.
 std::vector<char*> variablesWith(const Environment& added) {
@@ -92,10 +93,10 @@ bool isCudaWorker(const std::string& path) {
 }
 
 /// The error of a worker that cannot be started, with the way to build it.
-llvm::Error missing(const std::string& path, int error) {
+Error missing(const std::string& path, int error) {
   const char* way_out = isCudaWorker(path) ? "`make cuda` builds it (where there is an NVIDIA driver `make build` does)"
                                            : "build it with `make` (or `cmake --build BUILD --target expc-worker`)";
-  return base::failure(
+  return failure(
       "the worker '{}' cannot be started: {}; {}, or name another with --worker "
       "PATH",
       path, std::strerror(error), way_out);
@@ -134,11 +135,11 @@ Read readAll(int fd, std::string& text, size_t most) {
 }
 
 /// Reads "one_process" of each parameter: the levels at which one process drives all devices.
-void readOneProcess(const std::string& name, const llvm::json::Object& workload, WorkerDescription& into) {
-  const llvm::json::Array* parameters = workload.getArray("params");
+void readOneProcess(const std::string& name, const json::Object& workload, WorkerDescription& into) {
+  const json::Array* parameters = workload.getArray("params");
   for (size_t i = 0; parameters && i < parameters->size(); ++i) {
-    const llvm::json::Object* parameter = (*parameters)[i].getAsObject();
-    const llvm::json::Array* levels = parameter ? parameter->getArray("one_process") : nullptr;
+    const json::Object* parameter = (*parameters)[i].getAsObject();
+    const json::Array* levels = parameter ? parameter->getArray("one_process") : nullptr;
     const auto own = parameter ? parameter->getString("name") : std::nullopt;
     for (size_t j = 0; own && levels && j < levels->size(); ++j)
       if (auto text = (*levels)[j].getAsString()) into.one_process.insert({name, own->str(), text->str()});
@@ -152,8 +153,8 @@ struct Answer {
 };
 
 /// Runs `path arguments...` and collects what it prints, at most `most` bytes. Its stderr is the user's.
-llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::string>& arguments,
-                           const Environment& environment = {}, size_t most = kMaxDescription) {
+Expected<Answer> ask(const std::string& path, const std::vector<std::string>& arguments,
+                     const Environment& environment = {}, size_t most = kMaxDescription) {
   // Checked before, since posix_spawn may report a missing program only as exit code 127.
   if (access(path.c_str(), X_OK) != 0) return missing(path, errno);
   base::Pipe pipe;
@@ -169,32 +170,32 @@ llvm::Expected<Answer> ask(const std::string& path, const std::vector<std::strin
   while (waitpid(pid, &answer.status, 0) < 0 && errno == EINTR) {
   }
   if (read == Read::Complete) return answer;
-  if (read == Read::Interrupted) return base::failure("interrupted while waiting for the worker '{}'", path);
-  return base::failure("the worker '{}' did not answer {} in {} s", path, arguments.front(), kStartPatience.count());
+  if (read == Read::Interrupted) return failure("interrupted while waiting for the worker '{}'", path);
+  return failure("the worker '{}' did not answer {} in {} s", path, arguments.front(), kStartPatience.count());
 }
 
 }  // namespace
 
-llvm::Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text) {
+Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text) {
   auto bad = [&](const std::string& why) {
-    return base::failure(
+    return failure(
         "'{} --describe' did not print the description of a worker: {}; is it the expc-worker of this build?", path,
         why);
   };
   auto value = base::parseJson(text);
-  if (!value) return bad(llvm::toString(value.takeError()));
-  const llvm::json::Object* object = value->getAsObject();
+  if (!value) return bad(toString(value.takeError()));
+  const json::Object* object = value->getAsObject();
   if (!object || object->getInteger("v").value_or(-1) != protocol::kTrialVersion) {
     return bad(fmt::format("version {} was expected", protocol::kTrialVersion));
   }
   WorkerDescription description;
   description.build = object->getString("build").value_or("").str();
   if (description.build.empty()) return bad("it has no build");
-  if (const llvm::json::Value* libraries = object->get("libraries")) description.libraries = *libraries;
-  const llvm::json::Array* workloads = object->getArray("workloads");
+  if (const json::Value* libraries = object->get("libraries")) description.libraries = *libraries;
+  const json::Array* workloads = object->getArray("workloads");
   if (!workloads) return bad("it has no workloads");
-  for (const llvm::json::Value& entry : *workloads) {
-    const llvm::json::Object* workload = entry.getAsObject();
+  for (const json::Value& entry : *workloads) {
+    const json::Object* workload = entry.getAsObject();
     auto name = workload ? workload->getString("name") : std::nullopt;
     auto version = workload ? workload->getInteger("version") : std::nullopt;
     if (!name || !version) return bad("a workload has no name or no version");
@@ -204,9 +205,9 @@ llvm::Expected<WorkerDescription> parseDescription(const std::string& path, cons
   return description;
 }
 
-bool WorkerDescription::isOneProcess(const std::string& workload, const llvm::json::Object& parameters) const {
+bool WorkerDescription::isOneProcess(const std::string& workload, const json::Object& parameters) const {
   return std::ranges::any_of(one_process, [&](const auto& one) {
-    return one[0] == workload && parameters.getString(one[1]) == llvm::StringRef(one[2]);
+    return one[0] == workload && parameters.getString(one[1]) == StringRef(one[2]);
   });
 }
 
@@ -216,44 +217,38 @@ std::string statusText(int status) {
   return fmt::format("exited with code {}", WEXITSTATUS(status));
 }
 
-llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const Environment& environment) {
-  auto variables = withTorch(path, environment);
-  if (!variables) return variables.takeError();
-  auto answer = ask(path, {"--describe"}, *variables);
-  if (!answer) return answer.takeError();
-  if (answer->status == 0) return parseDescription(path, answer->text);
-  return base::failure("the worker '{}' does not run: `{} --describe` {}; see its output above, and {}", path, path,
-                       statusText(answer->status),
-                       isCudaWorker(path) ? "install CUDA's libraries with `tools/setup --gpu` if one is missing"
-                                          : fmt::format("build it again with `make`; an installed worker needs torch: "
-                                                        "`pip install 'torch=={}.*'` next to it, or --torch PATH",
-                                                        torchWanted()));
+Expected<WorkerDescription> describeWorker(const std::string& path, const Environment& environment) {
+  auto variables = TRY(withTorch(path, environment));
+  auto answer = TRY(ask(path, {"--describe"}, variables));
+  if (answer.status == 0) return parseDescription(path, answer.text);
+  return failure("the worker '{}' does not run: `{} --describe` {}; see its output above, and {}", path, path,
+                 statusText(answer.status),
+                 isCudaWorker(path) ? "install CUDA's libraries with `tools/setup --gpu` if one is missing"
+                                    : fmt::format("build it again with `make`; an installed worker needs torch: "
+                                                  "`pip install 'torch=={}.*'` next to it, or --torch PATH",
+                                                  torchWanted()));
 }
 
-llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
-                         const std::vector<std::string>& metrics) {
-  llvm::json::Object question{{"command", base::written(*workload.command)}, {"metrics", base::jsonTexts(metrics)}};
-  auto answer = ask(path, {"--check", base::canonicalJson(std::move(question))});
-  if (!answer) return answer.takeError();
-  if (answer->status == 0) return llvm::Error::success();
-  const std::string why = llvm::StringRef(answer->text).trim().str();
-  return base::failure("the workload {}: {}", workload.name,
-                       why.empty() ? path + " " + statusText(answer->status) : why);
+Error checkCommand(const std::string& path, const plan::Workload& workload, const std::vector<std::string>& metrics) {
+  json::Object question{{"command", base::written(*workload.command)}, {"metrics", base::jsonTexts(metrics)}};
+  auto answer = TRY(ask(path, {"--check", base::canonicalJson(std::move(question))}));
+  if (answer.status == 0) return Error::success();
+  const std::string why = StringRef(answer.text).trim().str();
+  return failure("the workload {}: {}", workload.name, why.empty() ? path + " " + statusText(answer.status) : why);
 }
 
-llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
-                                                       llvm::json::Object question) {
+Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
+                                                 json::Object question) {
   const std::string file = folder + "/extract.question.json";
-  if (auto error = files::write(file, base::canonicalJson(std::move(question)), files::Links::Refused)) return error;
+  TRY(files::write(file, base::canonicalJson(std::move(question)), files::Links::Refused));
   auto answer = ask(path, {"--extract", file}, {}, kMaxValues);
   unlink(file.c_str());
   if (!answer) return answer.takeError();
   if (answer->status != 0)
-    return base::failure("cannot re-read the metrics: {}", answer->text.empty()
-                                                               ? path + " " + statusText(answer->status)
-                                                               : llvm::StringRef(answer->text).trim().str());
-  llvm::SmallVector<llvm::StringRef, 64> lines;
-  llvm::StringRef(answer->text).trim().split(lines, '\n');
+    return failure("cannot re-read the metrics: {}", answer->text.empty() ? path + " " + statusText(answer->status)
+                                                                          : StringRef(answer->text).trim().str());
+  llvm::SmallVector<StringRef, 64> lines;
+  StringRef(answer->text).trim().split(lines, '\n');
   return std::vector<std::string>(lines.begin(), lines.end());
 }
 
@@ -267,23 +262,22 @@ WorkerServer& WorkerServer::operator=(WorkerServer&& other) noexcept {
 
 WorkerServer::~WorkerServer() { stop(); }
 
-llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::string& log,
-                                                 const Environment& environment) {
-  auto variables = withTorch(path, environment);
-  if (!variables) return variables.takeError();
+Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::string& log,
+                                           const Environment& environment) {
+  auto variables = TRY(withTorch(path, environment));
   const base::Descriptor log_fd(files::openLog(log, files::Log::GoesOn));
   if (log_fd < 0) {
-    return base::failure("{}: {}; make the results folder writable or choose another with --results DIR", log,
-                         std::strerror(errno));
+    return failure("{}: {}; make the results folder writable or choose another with --results DIR", log,
+                   std::strerror(errno));
   }
   int ends[2];
   // SOCK_SEQPACKET keeps messages apart and carries descriptors (SCM_RIGHTS).
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    return base::failure("no socket for the worker: {}", std::strerror(errno));
+    return failure("no socket for the worker: {}", std::strerror(errno));
   WorkerServer server;
   server.fd_ = base::Descriptor(ends[0]);
   base::Descriptor theirs(ends[1]);
-  server.pid_ = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, theirs, *variables);
+  server.pid_ = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, theirs, variables);
   // Our copy of the child's end is closed, so that its death closes the channel.
   theirs.close();
   if (server.pid_ < 0) return missing(path, errno);
@@ -292,15 +286,15 @@ llvm::Expected<WorkerServer> WorkerServer::start(const std::string& path, const 
   while (server.alive() && Steady::now() < end) {
     pollfd waiting[] = {{server.fd_, POLLIN, 0}, {Interrupts::fd(), POLLIN, 0}};
     if (poll(waiting, 2, millisecondsUntil(end)) < 0) continue;
-    if (waiting[1].revents) return base::failure("interrupted while the worker started");
+    if (waiting[1].revents) return failure("interrupted while the worker started");
     if (!waiting[0].revents) continue;
     auto reply = server.receive();
     if (reply && reply->type == protocol::LaunchReply::Type::Ready) return server;
   }
   std::string how =
       server.alive() ? fmt::format("was not ready after {} s", kStartPatience.count()) : server.deathText();
-  return base::failure("the worker '{}' does not start ({}). The end of its log {}:\n{}", path, how, log,
-                       files::lastWords(log));
+  return failure("the worker '{}' does not start ({}). The end of its log {}:\n{}", path, how, log,
+                 files::lastWords(log));
 }
 
 bool WorkerServer::launch(const protocol::LaunchRequest& request, int event_fd, int log_fd, int next_fd) {
@@ -313,20 +307,18 @@ bool WorkerServer::kill(uint64_t launch) { return sendOrder("kill", launch); }
 
 bool WorkerServer::endService(uint64_t launch) { return sendOrder("stop", launch); }
 
-bool WorkerServer::sendOrder(llvm::StringRef order, uint64_t launch) {
-  return protocol::sendPacket(fd_,
-                              base::canonicalJson(llvm::json::Object{{"v", protocol::kTrialVersion}, {order, launch}}));
+bool WorkerServer::sendOrder(StringRef order, uint64_t launch) {
+  return protocol::sendPacket(fd_, base::canonicalJson(json::Object{{"v", protocol::kTrialVersion}, {order, launch}}));
 }
 
-llvm::Expected<std::optional<protocol::LaunchReply>> receiveReply(int socket, bool& closed) {
+Expected<std::optional<protocol::LaunchReply>> receiveReply(int socket, bool& closed) {
   const auto packet = protocol::receivePacket(socket, /*waits=*/false);
   closed = !packet && errno != EAGAIN;
   if (!packet) return std::nullopt;
   auto value = base::parseJson(packet->text);
-  auto reply = value ? base::readRecord<protocol::LaunchReply>(*value, "the launch reply")
-                     : llvm::Expected<protocol::LaunchReply>(value.takeError());
-  if (!reply) return reply.takeError();
-  return std::move(*reply);
+  auto reply = TRY(value ? base::readRecord<protocol::LaunchReply>(*value, "the launch reply")
+                         : Expected<protocol::LaunchReply>(value.takeError()));
+  return reply;
 }
 
 std::optional<protocol::LaunchReply> WorkerServer::receive() {
@@ -335,7 +327,7 @@ std::optional<protocol::LaunchReply> WorkerServer::receive() {
   auto reply = receiveReply(fd_, closed);
   if (reply && !closed) return std::move(*reply);
   // After nonsense the channel is closed, too: nothing on it can be trusted any more.
-  if (!reply) nonsense_ = llvm::toString(reply.takeError());
+  if (!reply) nonsense_ = toString(reply.takeError());
   fd_.close();
   return std::nullopt;
 }

@@ -5,7 +5,6 @@
 // --extract) and its launch server (--serve). The other end is runtime/worker/serve. Workers are started by path, never
 // linked, so expc itself needs no torch.
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
 
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/llvm.h"
 #include "runtime/protocol/trial.h"
 
 namespace expc::engine::launch {
@@ -26,39 +26,38 @@ namespace expc::engine::launch {
 /// The answer of `worker --describe`.
 struct WorkerDescription {
   std::string build;
-  llvm::json::Value libraries = llvm::json::Object{};
+  json::Value libraries = json::Object{};
   std::map<std::string, int> workloads;  // name -> version
   /// (workload, parameter, level) for which one process drives all devices of a trial, for example torch's
   /// DataParallel.
   std::set<std::array<std::string, 3>> one_process;
 
   /// Whether a trial of `workload` with these parameters is one rank that holds all its slots.
-  bool isOneProcess(const std::string& workload, const llvm::json::Object& parameters) const;
+  bool isOneProcess(const std::string& workload, const json::Object& parameters) const;
 };
 
 /// Parses the answer of the worker `path`. Error: it is no description, or of another version of the protocol.
-llvm::Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text);
+Expected<WorkerDescription> parseDescription(const std::string& path, const std::string& text);
 
 /// Variables that a worker gets in addition to those of this process, each "NAME=value"; they replace equal names.
 using Environment = std::vector<std::string>;
 
 /// Asks a worker program to describe itself. Errors: it is missing (the message says how to build it), it does not run,
 /// or its answer cannot be read. An interrupt ends the wait with an error, here and below.
-llvm::Expected<WorkerDescription> describeWorker(const std::string& path, const Environment& environment = {});
+Expected<WorkerDescription> describeWorker(const std::string& path, const Environment& environment = {});
 
 /// Asks expc-worker-command whether these metrics of a command can be read as the study says, for example whether its
 /// patterns compile. The error is one line that names the workload and the metric.
-llvm::Error checkCommand(const std::string& path, const plan::Workload& workload,
-                         const std::vector<std::string>& metrics);
+Error checkCommand(const std::string& path, const plan::Workload& workload, const std::vector<std::string>& metrics);
 
 /// Asks expc-worker-command (--extract) to read metrics from kept outputs. Returns an event line for each output. The
 /// question is written to a file in `folder` meanwhile, since it may be too long for a command line.
-llvm::Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
-                                                       llvm::json::Object question);
+Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
+                                                 json::Object question);
 
 /// Receives a message of the launch channel without waiting. Nothing if none has come or the other end is closed;
 /// `closed` tells these apart. Error: what came is no message.
-llvm::Expected<std::optional<protocol::LaunchReply>> receiveReply(int socket, bool& closed);
+Expected<std::optional<protocol::LaunchReply>> receiveReply(int socket, bool& closed);
 
 /// A launch server: one process that forks the ranks of many trials. A default-constructed one is not alive.
 class WorkerServer {
@@ -70,8 +69,8 @@ class WorkerServer {
 
   /// Starts `path --serve FD` and waits until it is ready, at most two minutes; its own output goes to `log`. An
   /// interrupt ends the wait with an error.
-  static llvm::Expected<WorkerServer> start(const std::string& path, const std::string& log,
-                                            const Environment& environment = {});
+  static Expected<WorkerServer> start(const std::string& path, const std::string& log,
+                                      const Environment& environment = {});
 
   /// Asks the server to fork a rank with these descriptors; the caller keeps its copies. `next_fd` is the channel for
   /// further ranks, -1 for none. False if the server is gone.
@@ -91,7 +90,7 @@ class WorkerServer {
   void stop();
 
  private:
-  bool sendOrder(llvm::StringRef order, uint64_t launch);
+  bool sendOrder(StringRef order, uint64_t launch);
 
   base::Descriptor fd_;
   pid_t pid_ = -1;

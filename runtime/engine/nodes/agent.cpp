@@ -25,6 +25,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/launch/heat_up.h"
 #include "runtime/machine/leases.h"
 #include "runtime/machine/probe.h"
@@ -33,10 +34,10 @@
 namespace expc::engine::nodes {
 namespace {
 
+using json::Object;
+using json::Value;
 using launch::RankReport;
 using launch::TrialRequest;
-using llvm::json::Object;
-using llvm::json::Value;
 
 /// The mark in front of each message; everything without it is noise of other programs.
 constexpr llvm::StringLiteral kMark = "@expc ";
@@ -47,7 +48,7 @@ constexpr int kMostReads = 64;
 // Set by the handler of SIGTERM.
 volatile std::sig_atomic_t told_to_end = 0;
 
-std::string variable(llvm::StringRef name) { return llvm::sys::Process::GetEnv(name).value_or(""); }
+std::string variable(StringRef name) { return llvm::sys::Process::GetEnv(name).value_or(""); }
 
 /// The numeric form of an IP address; "" for another kind of address.
 std::string numberOf(const sockaddr* address) {
@@ -79,7 +80,7 @@ std::string addressTowards(const std::string& other) {
 Introduction introduction(const machine::Machine& machine) {
   const std::string slurm = variable("SLURM_LAUNCH_NODE_IPADDR"), node = variable("SLURMD_NODENAME");
   // SSH_CONNECTION: client address, client port, server address, server port (ssh(1)).
-  const std::string ssh = llvm::StringRef(variable("SSH_CONNECTION")).rsplit(' ').first.rsplit(' ').second.str();
+  const std::string ssh = StringRef(variable("SSH_CONNECTION")).rsplit(' ').first.rsplit(' ').second.str();
   const std::string own = slurm.empty() ? ssh : addressTowards(slurm);
   Introduction introduction{node.empty() ? machine.host : node, machine.host, "", machine};
   ifaddrs* all = nullptr;
@@ -101,23 +102,22 @@ class Agent {
 
   void serve() {
     lines_.send(Object{{"here", base::written(introduction(machine_))}});
-    llvm::Error end = llvm::Error::success();
+    Error end = Error::success();
     while (!end) end = turn();
-    lines_.send(Object{{"error", llvm::toString(std::move(end))}});
+    lines_.send(Object{{"error", toString(std::move(end))}});
   }
 
  private:
   /// One round: sends reports, then handles messages.
-  llvm::Error turn() {
-    if (auto error = report()) return error;
-    for (const Object& message : lines_.receive())
-      if (auto error = take(message)) return error;
+  Error turn() {
+    TRY(report());
+    for (const Object& message : lines_.receive()) TRY(take(message));
     return wanted();
   }
 
   /// Waits for reports of the launcher, or for a message, and sends the reports. Without a launcher it waits for a
   /// message.
-  llvm::Error report() {
+  Error report() {
     if (!launcher_) {
       pollfd wait{lines_.fd(), POLLIN, 0};
       poll(&wait, 1, -1);
@@ -126,12 +126,12 @@ class Agent {
     auto reports = launcher_->events(clock_.boot() + launch::kLongestWait, lines_.fd());
     // Whoever ends this agent ends its ranks, too, so how these end says nothing about the trial and is not sent.
     if (auto error = wanted()) {
-      llvm::consumeError(reports.takeError());
+      consumeError(reports.takeError());
       return error;
     }
     if (!reports) return reports.takeError();
-    if (reports->empty()) return llvm::Error::success();
-    llvm::json::Array all;
+    if (reports->empty()) return Error::success();
+    json::Array all;
     for (RankReport& one : *reports) {
       const auto known = engines_number_.find(one.trial);
       if (known == engines_number_.end()) continue;
@@ -141,11 +141,11 @@ class Agent {
       all.push_back(base::written(one));
     }
     lines_.send(Object{{"reports", std::move(all)}, {"now", clock_.boot()}});
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Handles one message of the engine. An unknown one is an error, since both ends are of one build.
-  llvm::Error take(const Object& message) {
+  Error take(const Object& message) {
     if (const Value* asked = message.get("describe")) return describe(*asked);
     if (const Value* data = message.get("copy")) return copy(*data);
     if (const Value* task = message.get("begin")) return begin(*task);
@@ -156,77 +156,70 @@ class Agent {
       if (launcher_ && killed && engines == uint64_t(*killed)) launcher_->kill(own);
       if (launcher_ && stopped && engines == uint64_t(*stopped)) launcher_->stop(own);
     }
-    if (killed || stopped) return llvm::Error::success();
-    return base::failure("the engine sent an unknown request: agent and engine must be of one build");
+    if (killed || stopped) return Error::success();
+    return failure("the engine sent an unknown request: agent and engine must be of one build");
   }
 
   /// Describes the workers at the given paths.
-  llvm::Error describe(const Value& asked) {
+  Error describe(const Value& asked) {
     Object all;
-    const llvm::json::Array* paths = asked.getAsArray();
+    const json::Array* paths = asked.getAsArray();
     for (size_t i = 0; paths && i < paths->size(); ++i) {
       const std::string program = (*paths)[i].getAsString().value_or("").str();
-      auto description = launch::describeWorker(program);
-      if (!description) return description.takeError();
-      all[program] = Object{{"build", description->build}, {"libraries", description->libraries}};
+      auto description = TRY(launch::describeWorker(program));
+      all[program] = Object{{"build", description.build}, {"libraries", description.libraries}};
     }
     lines_.send(Object{{"described", std::move(all)}});
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Error if nobody waits for this agent's work any more: SIGTERM came, or the engine is gone.
-  llvm::Error wanted() const {
-    if (told_to_end) return base::failure("its agent was told to stop");
-    if (!lines_.hasPeer()) return base::failure("its standard input has ended");
-    return llvm::Error::success();
+  Error wanted() const {
+    if (told_to_end) return failure("its agent was told to stop");
+    if (!lines_.hasPeer()) return failure("its standard input has ended");
+    return Error::success();
   }
 
   /// Copies data to this node's scratch disk.
-  llvm::Error copy(const Value& value) {
-    auto task = base::readRecord<CopyTask>(value, "what is to be copied");
-    if (!task) return task.takeError();
-    for (const inputs::ScratchCopy& one : task->copies)
-      if (auto error = inputs::makeCopy(one, [this] { return wanted(); })) return error;
+  Error copy(const Value& value) {
+    auto task = TRY(base::readRecord<CopyTask>(value, "what is to be copied"));
+    for (const inputs::ScratchCopy& one : task.copies) TRY(inputs::makeCopy(one, [this] { return wanted(); }));
     lines_.send(Object{{"copied", true}});
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Leases the devices and makes the launcher.
-  llvm::Error begin(const Value& value) {
-    auto task = base::readRecord<AgentTask>(value, "what the engine asks");
-    if (!task) return task.takeError();
-    if (auto error = machine::slots(machine_, task->devices).moveInto(slots_)) return error;
+  Error begin(const Value& value) {
+    auto task = TRY(base::readRecord<AgentTask>(value, "what the engine asks"));
+    slots_ = TRY(machine::slots(machine_, task.devices));
     const auto say = [this](std::string text) { lines_.send(Object{{"say", std::move(text)}}); };
     std::vector<std::string> notes;
-    auto leases = machine::DeviceLeases::take(slots_, task->locks, task->owner, notes);
+    auto leases = machine::DeviceLeases::take(slots_, task.locks, task.owner, notes);
     for (std::string& note : notes) say(std::move(note));
     if (!leases) return leases.takeError();
     leases_ = std::move(*leases);
     // The engine's path of NVML need not exist here.
-    if (!task->workers.nvml.empty()) task->workers.nvml = machine_.nvml_library;
-    if (auto error = launch::launcherHere(std::move(task->workers), say, clock_, task->lanes).moveInto(launcher_))
-      return error;
+    if (!task.workers.nvml.empty()) task.workers.nvml = machine_.nvml_library;
+    launcher_ = TRY(launch::launcherHere(std::move(task.workers), say, clock_, task.lanes));
     lines_.send(Object{{"begun", true}});
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Heats the cores of all slots; the engine waits for the answer.
-  llvm::Error heatCores(const Object& asked) {
+  Error heatCores(const Object& asked) {
     launch::heatUp(slots_, asked.getNumber("seconds").value_or(0), [this] { return llvm::errorToBool(wanted()); });
-    if (auto error = wanted()) return error;
+    TRY(wanted());
     lines_.send(Object{{"heated", true}});
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Starts this node's ranks of the trial that the engine calls `number`.
-  llvm::Error start(const Value& value, int64_t number) {
-    auto request = base::readRecord<TrialRequest>(value, "a trial for this node");
-    if (!request) return request.takeError();
-    if (!launcher_) return base::failure("the engine starts a trial before it describes the workers");
-    auto own = launcher_->start(*request);
-    if (!own) return own.takeError();
-    engines_number_[*own] = uint64_t(number);
-    return llvm::Error::success();
+  Error start(const Value& value, int64_t number) {
+    auto request = TRY(base::readRecord<TrialRequest>(value, "a trial for this node"));
+    if (!launcher_) return failure("the engine starts a trial before it describes the workers");
+    auto own = TRY(launcher_->start(request));
+    engines_number_[own] = uint64_t(number);
+    return Error::success();
   }
 
   /// Notes stuck processes in the leases of all slots, so that later runs do not measure beside them. The report does
@@ -273,7 +266,7 @@ bool Lines::send(const Object& message) {
   return out_ >= 0;
 }
 
-void Lines::take(llvm::StringRef line, std::string& others, std::vector<Object>& messages) {
+void Lines::take(StringRef line, std::string& others, std::vector<Object>& messages) {
   // Text before the mark belongs to another program that wrote without a newline.
   const auto [before, text] = line.split(kMark);
   if (!before.empty()) others += before.str() + "\n";
@@ -285,7 +278,7 @@ void Lines::take(llvm::StringRef line, std::string& others, std::vector<Object>&
   if (Object* message = value ? value->getAsObject() : nullptr)
     messages.push_back(std::move(*message));
   else
-    messages.push_back(Object{{"error", value ? "a message is not an object" : llvm::toString(value.takeError())}});
+    messages.push_back(Object{{"error", value ? "a message is not an object" : toString(value.takeError())}});
 }
 
 std::vector<Object> Lines::receive(size_t longest) {
@@ -300,7 +293,7 @@ std::vector<Object> Lines::receive(size_t longest) {
     if (size > 0) rest_.append(piece, size);
     size_t begin = 0;
     for (size_t end; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1)
-      take(llvm::StringRef(rest_).slice(begin, end), others, messages);
+      take(StringRef(rest_).slice(begin, end), others, messages);
     rest_.erase(0, begin);
     // Reached at the end of the stream, at an error, or with a line that is too long: the conversation is over.
     if (size > 0 && rest_.size() <= longest) continue;

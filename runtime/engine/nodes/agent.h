@@ -16,6 +16,7 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/inputs/data.h"
 #include "runtime/engine/launch/local_launcher.h"
 #include "runtime/machine/machine.h"
@@ -44,15 +45,15 @@ class Lines {
   bool hasPeer() const;
   /// Sends one message; may block while the pipe is full. False if nobody reads any more; what the other end has said
   /// can still be received.
-  bool send(const llvm::json::Object& message);
+  bool send(const json::Object& message);
   /// The complete messages that have come, without waiting. A message that cannot be parsed becomes an object with
   /// `error`. Closes the conversation at its end, after a line longer than `longest` bytes, and after more than
   /// `longest` bytes that are no messages.
-  std::vector<llvm::json::Object> receive(size_t longest = 64 << 20);
+  std::vector<json::Object> receive(size_t longest = 64 << 20);
 
  private:
   /// Sorts one line into `messages` or, as noise, into `others`.
-  void take(llvm::StringRef line, std::string& others, std::vector<llvm::json::Object>& messages);
+  void take(StringRef line, std::string& others, std::vector<json::Object>& messages);
 
   base::Descriptor in_, out_;
   /// `rest_`: a line that is not complete yet.

@@ -27,17 +27,17 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/launch/interrupts.h"
 
 namespace expc::engine::nodes {
 namespace {
 
-using base::failure;
+using json::Object;
+using json::Value;
 using launch::Clock;
 using launch::Interrupts;
 using launch::RankReport;
-using llvm::json::Object;
-using llvm::json::Value;
 
 constexpr double kStartSeconds = 120;  // for agents to start: srun may wait for a prolog
 constexpr double kEndSeconds = 10;     // for agents to end, before each stronger signal
@@ -55,7 +55,7 @@ bool hasEnded(Node& node) {
 }
 
 /// The error of a node without an agent, with the end of its log.
-llvm::Error missing(const Node& node, const std::string& why) {
+Error missing(const Node& node, const std::string& why) {
   // srun and ssh say on their standard error why an agent did not start, which goes to the log.
   const std::string said = files::lastWords(node.log);
   return failure("node {}: {}; see {}{}{}", node.name, why, node.log, said.empty() ? "" : ":\n", said);
@@ -70,7 +70,7 @@ class NodeLauncher final : public launch::Launcher {
   launch::LauncherDescription describe() const override { return {"nodes", lanes_}; }
   std::string lost(unsigned node) const override { return nodes_.all()[node].lost; }
 
-  llvm::Expected<uint64_t> start(const launch::TrialRequest& request) override {
+  Expected<uint64_t> start(const launch::TrialRequest& request) override {
     const uint64_t id = next_trial_++;
     Trial& trial = trials_[id];
     trial.ranks = request.spec.world_size;
@@ -90,7 +90,7 @@ class NodeLauncher final : public launch::Launcher {
     return id;
   }
 
-  llvm::Expected<std::vector<RankReport>> events(double until, int wake) override {
+  Expected<std::vector<RankReport>> events(double until, int wake) override {
     std::vector<pollfd> fds{{wake, POLLIN, 0}};
     for (const Node& node : nodes_.all()) fds.push_back({node.lines.fd(), POLLIN, 0});
     const double left = std::clamp(until - clock_.boot(), 0.0, launch::kLongestWait);
@@ -111,7 +111,7 @@ class NodeLauncher final : public launch::Launcher {
   };
 
   /// Sends an order about a trial to each node that runs a part of it.
-  void order(llvm::StringRef what, uint64_t id) {
+  void order(StringRef what, uint64_t id) {
     const Trial* trial = base::entryOf(trials_, id);
     if (!trial) return;
     for (const auto& [node, left] : trial->left)
@@ -141,7 +141,7 @@ class NodeLauncher final : public launch::Launcher {
   void take(unsigned node, const Object& said) {
     Node& own = nodes_.all()[node];
     if (const auto error = said.getString("error")) return lose(own, error->str());
-    const llvm::json::Array* all = said.getArray("reports");
+    const json::Array* all = said.getArray("reports");
     const auto told = said.getNumber("now");
     if (!all || !told) return lose(own, "its agent sent an unknown message: agent and engine must be of one build");
     // A message arrives late, so `ahead` is too small by its delay. The quickest message estimates the offset of the
@@ -151,7 +151,7 @@ class NodeLauncher final : public launch::Launcher {
     own.has_told = true;
     for (const Value& one : *all) {
       auto report = base::readRecord<RankReport>(one, "a report");
-      if (!report) return lose(own, llvm::toString(report.takeError()));
+      if (!report) return lose(own, toString(report.takeError()));
       // No event can be later than now, whatever the error of the offset.
       report->at = std::min(report->at - own.ahead, now);
       const auto found = trials_.find(report->trial);
@@ -226,7 +226,7 @@ Nodes::~Nodes() {
   }
 }
 
-llvm::Expected<std::unique_ptr<Nodes>> Nodes::start(const NodesAsked& asked, const std::string& results) {
+Expected<std::unique_ptr<Nodes>> Nodes::start(const NodesAsked& asked, const std::string& results) {
   // The agent's command line passes through shells, here and on the node, so quoting cannot be relied on.
   if (asked.program.find_first_of(" \t\n'\"\\$`;&|<>()*?[]#~") != std::string::npos)
     return failure("'{}' has a character that is special to shells, so agents cannot be started from there",
@@ -237,13 +237,12 @@ llvm::Expected<std::unique_ptr<Nodes>> Nodes::start(const NodesAsked& asked, con
   std::error_code ignored;  // opening a file says what is wrong
   std::filesystem::create_directories(folder, ignored);
   std::unique_ptr<Nodes> nodes(new Nodes);
-  for (const NodesAsked::One& one : asked.all)
-    if (auto error = nodes->launch(one, folder)) return error;
-  if (auto error = nodes->meet()) return error;
+  for (const NodesAsked::One& one : asked.all) TRY(nodes->launch(one, folder));
+  TRY(nodes->meet());
   return nodes;
 }
 
-llvm::Error Nodes::launch(const NodesAsked::One& asked, const std::string& folder) {
+Error Nodes::launch(const NodesAsked::One& asked, const std::string& folder) {
   Node& node = nodes_.emplace_back();
   node.name = asked.name;
   node.log = fmt::format("{}/{}.log", folder, asked.name);
@@ -265,28 +264,26 @@ llvm::Error Nodes::launch(const NodesAsked::One& asked, const std::string& folde
     _exit(127);
   }
   node.lines = Lines(std::move(from.read), std::move(to.write), node.log);
-  return node.command < 0 ? files::systemError("a process for an agent", errno) : llvm::Error::success();
+  return node.command < 0 ? files::systemError("a process for an agent", errno) : Error::success();
 }
 
-llvm::Error Nodes::meet() {
-  auto met = ask(
-      kHere, [](const Node&) { return Object(); }, [](const std::string&) {}, [] { return llvm::Error::success(); },
-      Clock::real().boot() + kStartSeconds);
-  if (!met) return met.takeError();
+Error Nodes::meet() {
+  auto met = TRY(ask(
+      kHere, [](const Node&) { return Object(); }, [](const std::string&) {}, [] { return Error::success(); },
+      Clock::real().boot() + kStartSeconds));
   std::set<std::string> names;
-  for (const auto& [node, said] : llvm::zip(nodes_, *met)) {
-    if (auto error = base::readRecord<Introduction>(said, fmt::format("what node {} is", node.name))
-                         .moveInto(static_cast<Introduction&>(node)))
-      return error;
+  for (const auto& [node, said] : llvm::zip(nodes_, met)) {
+    TRY(base::readRecord<Introduction>(said, fmt::format("what node {} is", node.name))
+            .moveInto(static_cast<Introduction&>(node)));
     // Two agents on one host are two nodes, so the second is called NAME#2.
     const std::string name = node.name;
     for (unsigned number = 2; !names.insert(node.name).second; ++number) node.name = fmt::format("{}#{}", name, number);
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<std::vector<Value>> Nodes::ask(llvm::StringRef key, llvm::function_ref<Object(const Node&)> question,
-                                              const launch::Say& say, const inputs::Tick& tick, double until) {
+Expected<std::vector<Value>> Nodes::ask(StringRef key, function_ref<Object(const Node&)> question,
+                                        const launch::Say& say, const inputs::Tick& tick, double until) {
   for (Node& node : nodes_)
     if (Object asked = question(node); !asked.empty()) node.lines.send(asked);
   std::vector<Value> answers(nodes_.size(), nullptr);
@@ -294,7 +291,7 @@ llvm::Expected<std::vector<Value>> Nodes::ask(llvm::StringRef key, llvm::functio
   const auto is_missing = [](const Value& answer) { return answer.kind() == Value::Null; };
   while (llvm::any_of(answers, is_missing)) {
     if (Interrupts::requested()) return failure("interrupted while waiting for the nodes");
-    if (auto error = tick()) return error;
+    TRY(tick());
     std::vector<pollfd> fds{{Interrupts::fd(), POLLIN, 0}};
     for (const auto& [node, answer] : llvm::zip(nodes_, answers))
       if (is_missing(answer)) fds.push_back({node.lines.fd(), POLLIN, 0});

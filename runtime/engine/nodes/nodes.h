@@ -4,8 +4,6 @@
 // engine's own machine is a node only if an agent runs there, too. Standard streams of agents come here through the
 // command that starts them, such as srun or ssh.
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
 
@@ -14,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/engine/launch/clock.h"
 #include "runtime/engine/launch/launcher.h"
 #include "runtime/engine/nodes/agent.h"
@@ -42,7 +41,7 @@ struct Node : Introduction {  // no two have the same name
   bool has_told = false;  // whether `ahead` is known
 
   /// The messages that have come, without those for the user, which go to `say`.
-  std::vector<llvm::json::Object> hear(const launch::Say& say);
+  std::vector<json::Object> hear(const launch::Say& say);
 };
 
 /// The nodes of a run. Its destruction ends the agents and all that they run.
@@ -51,7 +50,7 @@ class Nodes {
   /// Starts the agents and waits until all have introduced themselves, two minutes at most. Their output goes to the
   /// folder `results`/nodes. The error names the first node that is missing, with the end of its log. An interrupt is
   /// an error, too.
-  static llvm::Expected<std::unique_ptr<Nodes>> start(const NodesAsked& asked, const std::string& results);
+  static Expected<std::unique_ptr<Nodes>> start(const NodesAsked& asked, const std::string& results);
   ~Nodes();
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
@@ -61,15 +60,15 @@ class Nodes {
   /// Sends each node its question (an empty one is not sent) and waits for the answers under `key`, in the order of the
   /// nodes. Gives up at the boot time `until`, when `tick` fails, or on an interrupt. The error names the node that
   /// refused or is gone, or is that of `tick`.
-  llvm::Expected<std::vector<llvm::json::Value>> ask(
-      llvm::StringRef key, llvm::function_ref<llvm::json::Object(const Node&)> question, const launch::Say& say,
-      const inputs::Tick& tick = [] { return llvm::Error::success(); },
+  Expected<std::vector<json::Value>> ask(
+      StringRef key, function_ref<json::Object(const Node&)> question, const launch::Say& say,
+      const inputs::Tick& tick = [] { return Error::success(); },
       double until = std::numeric_limits<double>::infinity());
 
  private:
   Nodes() = default;
-  llvm::Error launch(const NodesAsked::One& asked, const std::string& folder);
-  llvm::Error meet();
+  Error launch(const NodesAsked::One& asked, const std::string& folder);
+  Error meet();
 
   std::vector<Node> nodes_;
 };

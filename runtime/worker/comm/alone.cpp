@@ -32,8 +32,7 @@ constexpr int64_t kAlive = 1, kCall = int64_t{1} << 32, kDone = int64_t{1} << 56
 int64_t callsIn(int64_t said) { return (said & (kDone - 1)) / kCall; }
 
 /// The root's side: runs `work` while a thread says that it lives, then says how it ended.
-llvm::Error workAlone(Group& group, const std::string& key,
-                      const std::function<llvm::Error(const CallOthers& call_others)>& work) {
+Error workAlone(Group& group, const std::string& key, const std::function<Error(const CallOthers& call_others)>& work) {
   const auto say = [&](int64_t what) { guarded(group.rendezvous, kOperation, [&] { group.store->add(key, what); }); };
   const auto sayFailed = [&] {
     try {
@@ -45,7 +44,7 @@ llvm::Error workAlone(Group& group, const std::string& key,
   // At least ten signs per timeout, so that a few may be late.
   const milliseconds interval = std::clamp(group.rendezvous.timeout / 10, milliseconds(1), milliseconds(1000));
   try {
-    llvm::Error error = [&] {
+    Error error = [&] {
       // If the store cannot be reached the signs end quietly. The rank notices it by itself in its
       // next exchange with the others.
       const std::jthread signs = repeat(interval, [&] {
@@ -66,7 +65,7 @@ llvm::Error workAlone(Group& group, const std::string& key,
     throw;
   }
   say(kDone);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// The other ranks' side: polls until the root is done, and runs `together` once for each of its
@@ -97,9 +96,9 @@ void waitForRoot(Group& group, unsigned root, const std::string& key, const std:
 
 }  // namespace
 
-llvm::Error whileOneWorks(Communicator& communicator, unsigned root,
-                          const std::function<llvm::Error(const CallOthers& call_others)>& work,
-                          const std::function<void()>& together) {
+Error whileOneWorks(Communicator& communicator, unsigned root,
+                    const std::function<Error(const CallOthers& call_others)>& work,
+                    const std::function<void()>& together) {
   if (communicator.worldSize() == 1) return work([] {});
   Group& group = communicator.group();
   // Each use needs a key of its own. All ranks come here equally often, so counting one's own uses
@@ -110,7 +109,7 @@ llvm::Error whileOneWorks(Communicator& communicator, unsigned root,
   const std::string key = "expc/alone/" + time;
   if (communicator.rank() == root) return workAlone(group, key, work);
   waitForRoot(group, root, key, together);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 }  // namespace expc::comm

@@ -7,7 +7,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/worker/comm/process_group.h"
 
 namespace expc::comm {
@@ -94,8 +94,8 @@ std::unique_ptr<Communicator> Communicator::open(const Rendezvous& rendezvous, O
     group->on_lost = on_lost ? std::move(on_lost) : reportAndLeave;
     group->store = openStore(rendezvous);
     auto prefixed = c10::make_intrusive<c10d::PrefixStore>("expc", group->store);
-    group->processes = c10::make_intrusive<c10d::ProcessGroup>(prefixed, static_cast<int>(rendezvous.rank),
-                                                               static_cast<int>(rendezvous.world_size));
+    group->processes =
+        c10::make_intrusive<c10d::ProcessGroup>(prefixed, int(rendezvous.rank), int(rendezvous.world_size));
     auto gloo = makeGloo(c10::make_intrusive<c10d::PrefixStore>("gloo", prefixed), rendezvous);
     group->processes->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::GLOO, gloo);
     group->processes->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
@@ -123,7 +123,7 @@ void Communicator::broadcastAll(const std::vector<at::Tensor>& tensors, unsigned
   if (worldSize() == 1 || tensors.empty()) return;
   guarded(*group_, "a broadcast of many tensors", [&] {
     at::NoGradGuard no_grad;
-    c10d::broadcast_coalesced(group_->processes, tensors, buffer_bytes, static_cast<int>(root));
+    c10d::broadcast_coalesced(group_->processes, tensors, buffer_bytes, int(root));
   });
 }
 

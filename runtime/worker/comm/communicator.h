@@ -5,7 +5,6 @@
 // c10d, whose headers are slow to compile. All functions are for one thread, the training thread.
 
 #include <ATen/core/Tensor.h>
-#include <llvm/Support/Error.h>
 
 #include <cstdint>
 #include <functional>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/worker/comm/rendezvous.h"
 
 namespace expc::comm {
@@ -124,8 +124,8 @@ using CallOthers = std::function<void()>;
 /// gives signs of life; a rank that hears nothing for the length of the timeout throws CommError,
 /// and so it does if `work` fails or throws. Returns the error of `work` on the root, success
 /// elsewhere. `work` may call the others to a collective; each call makes them run `together` once.
-llvm::Error whileOneWorks(
-    Communicator& communicator, unsigned root, const std::function<llvm::Error(const CallOthers& call_others)>& work,
+Error whileOneWorks(
+    Communicator& communicator, unsigned root, const std::function<Error(const CallOthers& call_others)>& work,
     const std::function<void()>& together = [] {});
 
 }  // namespace expc::comm

@@ -22,7 +22,7 @@ TEST_CASE("collectives over two ranks") {
     said += std::to_string(communicator->allReduce(rank * 10, Reduction::Max)) + " ";
     auto all = communicator->allGather(at::full({2}, rank));
     said += std::to_string(all[0].sum().item<double>() + 100 * all[1].sum().item<double>()) + " ";
-    std::vector<at::Tensor> many{at::full({5}, rank + 3), at::full({}, static_cast<int64_t>(rank) + 4, at::kLong)};
+    std::vector<at::Tensor> many{at::full({5}, rank + 3), at::full({}, int64_t(rank) + 4, at::kLong)};
     communicator->broadcastAll(many, 0, 1 << 20);
     said += std::to_string(many[0].sum().item<double>() + many[1].item<double>());
     communicator->shutdown();

@@ -50,7 +50,7 @@ TEST_CASE("every rank ends a backward pass with the mean of all gradients, step 
     at::set_num_threads(1);
     auto communicator = Communicator::open(rendezvous);
     Net net(rendezvous.rank == 0 ? 1.0 : 5.0);  // rank 0's values must win
-    net.counter.fill_(static_cast<double>(rendezvous.rank));
+    net.counter.fill_(double(rendezvous.rank));
     DataParallel parallel(*communicator, net.parameters, {net.counter},
                           {.first_bucket_bytes = 64, .bucket_bytes = 128});
     const int64_t share = 8 / rendezvous.world_size;

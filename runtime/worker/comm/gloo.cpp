@@ -31,8 +31,7 @@ c10::intrusive_ptr<c10d::Backend> makeGloo(const c10::intrusive_ptr<c10d::Store>
   } else {
     options->devices.push_back(c10d::ProcessGroupGloo::createDefaultDevice());
   }
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(store, static_cast<int>(rendezvous.rank),
-                                                     static_cast<int>(rendezvous.world_size), options);
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(store, int(rendezvous.rank), int(rendezvous.world_size), options);
 }
 
 }  // namespace expc::comm

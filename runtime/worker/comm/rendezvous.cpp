@@ -4,41 +4,41 @@
 #include "runtime/worker/comm/rendezvous.h"
 
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <cstdlib>
 
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::comm {
 namespace {
 
 /// The error for a variable with a wrong value.
-llvm::Error badVariable(const char* name, const char* value, const std::string& wanted) {
-  return base::failure("environment variable {} is '{}', it must be {}: the launcher of the ranks sets it", name, value,
-                       wanted);
+Error badVariable(const char* name, const char* value, const std::string& wanted) {
+  return failure("environment variable {} is '{}', it must be {}: the launcher of the ranks sets it", name, value,
+                 wanted);
 }
 
 /// Reads a required number from `least` to `most` into `into`.
-llvm::Error readNumber(const char* name, uint64_t least, uint64_t most, uint64_t& into) {
+Error readNumber(const char* name, uint64_t least, uint64_t most, uint64_t& into) {
   const char* text = std::getenv(name);
   if (!text)
-    return base::failure(
+    return failure(
         "environment variable {} is not set: start the ranks with a launcher that sets RANK, WORLD_SIZE, LOCAL_RANK, "
         "MASTER_ADDR and MASTER_PORT, or set none of them to run one rank alone",
         name);
-  if (llvm::to_integer(llvm::StringRef(text), into, 10) && into >= least && into <= most) return llvm::Error::success();
+  if (llvm::to_integer(StringRef(text), into, 10) && into >= least && into <= most) return Error::success();
   return badVariable(name, text, fmt::format("a whole number from {} to {}", least, most));
 }
 
 }  // namespace
 
-llvm::Expected<Rendezvous> rendezvousFromEnvironment() {
+Expected<Rendezvous> rendezvousFromEnvironment() {
   Rendezvous result;
   if (std::getenv("EXPC_COMM_TIMEOUT_S")) {
     uint64_t seconds = 0;
-    if (auto error = readNumber("EXPC_COMM_TIMEOUT_S", 1, 1'000'000, seconds)) return error;
+    TRY(readNumber("EXPC_COMM_TIMEOUT_S", 1, 1'000'000, seconds));
     result.timeout = std::chrono::seconds(seconds);
   }
   bool any = false;
@@ -49,18 +49,18 @@ llvm::Expected<Rendezvous> rendezvousFromEnvironment() {
 
   // The order matters: the limits of ranks depend on their number.
   uint64_t world = 1, rank = 0, local = 0, port = 0;
-  if (auto error = readNumber("WORLD_SIZE", 1, 1'000'000, world)) return error;
-  if (auto error = readNumber("RANK", 0, world - 1, rank)) return error;
-  if (auto error = readNumber("LOCAL_RANK", 0, world - 1, local)) return error;
-  if (auto error = readNumber("MASTER_PORT", world == 1 ? 0 : 1, 65535, port)) return error;
+  TRY(readNumber("WORLD_SIZE", 1, 1'000'000, world));
+  TRY(readNumber("RANK", 0, world - 1, rank));
+  TRY(readNumber("LOCAL_RANK", 0, world - 1, local));
+  TRY(readNumber("MASTER_PORT", world == 1 ? 0 : 1, 65535, port));
   const char* address = std::getenv("MASTER_ADDR");
   if (!address || !*address)
     return badVariable("MASTER_ADDR", address ? address : "", "the host name or address of rank 0");
-  result.rank = static_cast<unsigned>(rank);
-  result.world_size = static_cast<unsigned>(world);
-  result.local_rank = static_cast<unsigned>(local);
+  result.rank = unsigned(rank);
+  result.world_size = unsigned(world);
+  result.local_rank = unsigned(local);
   result.master_address = address;
-  result.master_port = static_cast<uint16_t>(port);
+  result.master_port = uint16_t(port);
   return result;
 }
 

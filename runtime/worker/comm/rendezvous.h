@@ -3,13 +3,13 @@
 // The meeting place of a trial's ranks, and the reaction of a rank that loses the others. Environment variables of a
 // launcher come in; collectives are left to communicator.h.
 
-#include <llvm/Support/Error.h>
-
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::comm {
 
@@ -29,7 +29,7 @@ struct Rendezvous {
 /// Reads the variables that launchers such as torchrun set: RANK, WORLD_SIZE, LOCAL_RANK,
 /// MASTER_ADDR and MASTER_PORT, and EXPC_COMM_TIMEOUT_S (seconds, above zero) if set. Without any
 /// of the first five this is the only rank. The error names the variable and what it must be.
-llvm::Expected<Rendezvous> rendezvousFromEnvironment();
+Expected<Rendezvous> rendezvousFromEnvironment();
 
 /// Thrown if a rank cannot reach the others: one of them died, hung or never came. Caught where the
 /// worker runs a trial.

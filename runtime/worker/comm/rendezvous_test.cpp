@@ -28,7 +28,7 @@ TEST_CASE("a rank's place is read from the environment") {
   Environment environment("3", "4", "1", "node7", "29501");
   setenv("EXPC_COMM_TIMEOUT_S", "7", 1);
   auto result = rendezvousFromEnvironment();
-  REQUIRE(static_cast<bool>(result));
+  REQUIRE(bool(result));
   CHECK(result->rank == 3);
   CHECK(result->world_size == 4);
   CHECK(result->local_rank == 1);
@@ -40,7 +40,7 @@ TEST_CASE("a rank's place is read from the environment") {
 TEST_CASE("no variable at all means one rank alone") {
   Environment environment(nullptr, nullptr, nullptr, nullptr, nullptr);
   auto result = rendezvousFromEnvironment();
-  REQUIRE(static_cast<bool>(result));
+  REQUIRE(bool(result));
   CHECK(result->world_size == 1);
 }
 

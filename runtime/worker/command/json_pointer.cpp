@@ -3,7 +3,6 @@
 // byte order mark, lines of a log that are about something else. The text may be a stranger's, so
 // every problem is an error of one line.
 
-#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/StringExtras.h>
 
 #include <algorithm>
@@ -12,19 +11,20 @@
 
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 #include "runtime/worker/command/readers.h"
 
 namespace expc::command {
 namespace {
 
-using llvm::json::Value;
+using json::Value;
 
 /// The most parts of a pointer, each of which takes a call of Way::from().
 constexpr size_t kMostTokens = 1000;
 
 /// Resolves the escapes of RFC 6901: "~1" is a slash, "~0" a tilde.
-std::string unescaped(llvm::StringRef token) {
+std::string unescaped(StringRef token) {
   std::string text;
   for (size_t i = 0; i < token.size(); ++i) {
     const bool escape = token[i] == '~' && i + 1 < token.size();
@@ -35,8 +35,8 @@ std::string unescaped(llvm::StringRef token) {
 
 /// Whether an object has the member of a token "name=VALUE" with that value: "name=BM_copy/64" finds a result of
 /// google-benchmark, "n_gen=128" one of llama-bench.
-bool has(const Value& element, llvm::StringRef member, llvm::StringRef wanted) {
-  const llvm::json::Object* object = element.getAsObject();
+bool has(const Value& element, StringRef member, StringRef wanted) {
+  const json::Object* object = element.getAsObject();
   const Value* value = object ? object->get(member) : nullptr;
   if (!value) return false;
   if (const auto text = value->getAsString()) return *text == wanted;
@@ -45,7 +45,7 @@ bool has(const Value& element, llvm::StringRef member, llvm::StringRef wanted) {
   // Whole numbers are compared as such, since a double does not tell large ones apart.
   int64_t whole = 0;
   if (const auto number = value->getAsInteger(); number && llvm::to_integer(wanted, whole, 10)) return *number == whole;
-  const auto number = llvm::expectedToOptional(readNumber(wanted));
+  const auto number = expectedToOptional(readNumber(wanted));
   return number && value->getAsNumber() == number;
 }
 
@@ -61,14 +61,14 @@ struct Way {
   void from(const Value& value, size_t at) {
     if (at == tokens.size()) return found.push_back(&value);
     const std::string& token = tokens[at];
-    const auto [member, wanted] = llvm::StringRef(token).split('=');
+    const auto [member, wanted] = StringRef(token).split('=');
     const bool selects = member.size() < token.size();
-    if (const llvm::json::Object* object = value.getAsObject()) {
+    if (const json::Object* object = value.getAsObject()) {
       const Value* next = object->get(token);
       if (!next && selects && has(value, member, wanted)) next = &value;
       if (next) return from(*next, at + 1);
     }
-    const llvm::json::Array* array = value.getAsArray();
+    const json::Array* array = value.getAsArray();
     const size_t before = found.size(), far = farthest;
     size_t index = 0;
     if (array && (token == "*" || selects)) {
@@ -94,8 +94,8 @@ std::string kindOf(const Value& value) {
 
 /// The contents of a value in words, for the message that a step of the pointer leads nowhere.
 std::string membersOf(const Value& value) {
-  if (const llvm::json::Array* array = value.getAsArray()) return fmt::format("an array of {}", array->size());
-  const llvm::json::Object* object = value.getAsObject();
+  if (const json::Array* array = value.getAsArray()) return fmt::format("an array of {}", array->size());
+  const json::Object* object = value.getAsObject();
   if (!object) return kindOf(value);
   std::vector<std::string> names;
   for (const auto& member : *object) names.push_back(excerpt(member.first, 40));
@@ -105,7 +105,7 @@ std::string membersOf(const Value& value) {
 
 /// Replaces the bare words NaN and Infinity by a number that is too large for a double and is
 /// therefore read as infinite. The sign in front of -Infinity stays.
-std::string withoutBareWords(llvm::StringRef text) {
+std::string withoutBareWords(StringRef text) {
   std::string result;
   bool quoted = false;
   while (!text.empty()) {
@@ -126,35 +126,35 @@ std::string withoutBareWords(llvm::StringRef text) {
 }
 
 /// Looks for bare words only if there may be some: copying a large text takes time.
-llvm::Expected<Value> parse(llvm::StringRef text) {
+Expected<Value> parse(StringRef text) {
   const bool odd = text.contains("NaN") || text.contains("Infinity");
   return base::parseJson(odd ? withoutBareWords(text) : text.str());
 }
 
 /// `text` from the first line that may begin an object or an array of some: "[" begins none in "[INFO] …".
-llvm::StringRef fromJson(llvm::StringRef text) {
+StringRef fromJson(StringRef text) {
   for (; !text.empty(); text = text.split('\n').second) {
-    llvm::StringRef line = text.split('\n').first.trim();
+    StringRef line = text.split('\n').first.trim();
     if (line.starts_with("{")) break;
-    if (line.consume_front("[") && (line.empty() || llvm::StringRef("[{\"").contains(line.front()))) break;
+    if (line.consume_front("[") && (line.empty() || StringRef("[{\"").contains(line.front()))) break;
   }
   return text;
 }
 
 /// The documents in a text: one, or one per line (JSON Lines). If neither can be read, the error is
 /// about the whole text.
-llvm::Expected<std::vector<Value>> documentsIn(llvm::StringRef text) {
+Expected<std::vector<Value>> documentsIn(StringRef text) {
   std::vector<Value> documents;
   auto whole = parse(text);
   if (whole) documents.push_back(std::move(*whole));
   if (whole) return documents;
-  const std::string why = fmt::format("it is not valid JSON: {}", llvm::toString(whole.takeError()));
+  const std::string why = fmt::format("it is not valid JSON: {}", toString(whole.takeError()));
   while (!text.empty()) {
     const auto [line, rest] = text.split('\n');
     text = rest;
     if (line.trim().empty()) continue;
     auto one = parse(line);
-    if (!one) llvm::consumeError(one.takeError());
+    if (!one) consumeError(one.takeError());
     if (!one || documents.size() == kMostValues) return failure("{}", why);
     documents.push_back(std::move(*one));
   }
@@ -163,13 +163,13 @@ llvm::Expected<std::vector<Value>> documentsIn(llvm::StringRef text) {
 }
 
 /// The documents in a text. Lines before them are passed over: fio, perf stat and wrappers write some of their own.
-llvm::Expected<std::vector<Value>> documentsOf(llvm::StringRef text) {
+Expected<std::vector<Value>> documentsOf(StringRef text) {
   // A byte order mark, as some Windows programs write it.
   text.consume_front("\xef\xbb\xbf");
   auto documents = documentsIn(text);
-  const llvm::StringRef json = fromJson(text);
+  const StringRef json = fromJson(text);
   if (documents || json.size() == text.size()) return documents;
-  llvm::consumeError(documents.takeError());
+  consumeError(documents.takeError());
   const std::string begin = excerpt(text.ltrim().split('\n').first.trim(), 60);
   if (json.empty()) return failure("it is not JSON: it starts with '{}'", begin);
   documents = documentsIn(json);
@@ -179,34 +179,32 @@ llvm::Expected<std::vector<Value>> documentsOf(llvm::StringRef text) {
 }
 
 /// The tokens of a pointer.
-std::vector<std::string> tokensOf(llvm::StringRef pointer) {
-  llvm::SmallVector<llvm::StringRef, 8> written;
+std::vector<std::string> tokensOf(StringRef pointer) {
+  llvm::SmallVector<StringRef, 8> written;
   if (pointer.consume_front("/")) pointer.split(written, '/');
   std::vector<std::string> tokens;
-  for (llvm::StringRef token : written) tokens.push_back(unescaped(token));
+  for (StringRef token : written) tokens.push_back(unescaped(token));
   return tokens;
 }
 
 /// Calls `use` for what is at `pointer` in every document that has something there, or only in the last of these.
 /// Documents without it are skipped, since loggers also write lines about something else. The error says how far the
 /// pointer led and what is there.
-llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
-                  llvm::function_ref<llvm::Error(llvm::ArrayRef<const Value*>)> use) {
-  if (auto error = checkPointer(pointer)) return error;
-  auto documents = documentsOf(text);
-  if (!documents) return documents.takeError();
-  llvm::SmallVector<llvm::StringRef, 8> written;
-  if (!pointer.empty()) llvm::StringRef(pointer).drop_front().split(written, '/');
+Error visit(StringRef text, const std::string& pointer, Which which, function_ref<Error(ArrayRef<const Value*>)> use) {
+  TRY(checkPointer(pointer));
+  auto documents = TRY(documentsOf(text));
+  llvm::SmallVector<StringRef, 8> written;
+  if (!pointer.empty()) StringRef(pointer).drop_front().split(written, '/');
   Way way{tokensOf(pointer)};
   // A `*` at the beginning takes the lines of JSON Lines as it takes the elements of an array.
   const auto isLine = [](const Value& one) { return one.getAsObject() && !one.getAsObject()->get("*"); };
-  if (!way.tokens.empty() && way.tokens[0] == "*" && std::ranges::all_of(*documents, isLine)) {
-    llvm::json::Array lines;
-    for (Value& one : *documents) lines.push_back(std::move(one));
-    *documents = {Value(std::move(lines))};
+  if (!way.tokens.empty() && way.tokens[0] == "*" && std::ranges::all_of(documents, isLine)) {
+    json::Array lines;
+    for (Value& one : documents) lines.push_back(std::move(one));
+    documents = {Value(std::move(lines))};
   }
   std::vector<std::vector<const Value*>> found;
-  for (const Value& document : *documents) {
+  for (const Value& document : documents) {
     way.end = nullptr;
     way.farthest = 0;
     way.from(document, 0);
@@ -218,14 +216,13 @@ llvm::Error visit(llvm::StringRef text, const std::string& pointer, Which which,
         fmt::format("nothing at {}: {} is {}", pointer, way.farthest > 0 ? led : "the document", membersOf(*way.end)));
   }
   if (which == Which::Last) found.erase(found.begin(), found.end() - 1);
-  for (const std::vector<const Value*>& values : found)
-    if (auto error = use(values)) return error;
-  return llvm::Error::success();
+  for (const std::vector<const Value*>& values : found) TRY(use(values));
+  return Error::success();
 }
 
 /// Adds the text of a value; null has none.
-llvm::Error addText(const Value& value, std::vector<std::string>& texts) {
-  if (value.getAsNull()) return llvm::Error::success();
+Error addText(const Value& value, std::vector<std::string>& texts) {
+  if (value.getAsNull()) return Error::success();
   if (const auto text = value.getAsString())
     texts.push_back(text->str());
   else if (const auto flag = value.getAsBoolean())
@@ -236,28 +233,28 @@ llvm::Error addText(const Value& value, std::vector<std::string>& texts) {
     texts.push_back(fmt::format("{}", *number));
   else
     return failure("{}", kindOf(value));
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Adds a number, which may stand in quotes. The error fits behind the pointer.
-llvm::Error addNumber(const Value& value, Values& values) {
+Error addNumber(const Value& value, Values& values) {
   std::optional<double> number = value.getAsNumber();
   bool none = value.getAsNull().has_value();
   if (const auto text = value.getAsString()) {
     auto read = readNumber(*text);
     if (read) number = *read;
     none = !read && read.errorIsA<NoValue>();
-    llvm::consumeError(read.takeError());
+    consumeError(read.takeError());
   }
   if (number && values.size() == kMostValues) return failure("more than the millionth number");
-  if (number) return values.push_back(*number), llvm::Error::success();
+  if (number) return values.push_back(*number), Error::success();
   const std::string message = fmt::format("not a number but {}", kindOf(value));
   return none ? llvm::make_error<NoValue>(message) : failure("{}", message);
 }
 
 /// Adds the value, or the elements of an array, to the result.
-llvm::Error addNumbers(const Value& value, const std::string& pointer, JsonNumbers& result) {
-  const llvm::json::Array* array = value.getAsArray();
+Error addNumbers(const Value& value, const std::string& pointer, JsonNumbers& result) {
+  const json::Array* array = value.getAsArray();
   if (!array) {
     auto error = addNumber(value, result.values);
     return error ? within(fmt::format("at {} is ", pointer), std::move(error)) : std::move(error);
@@ -267,12 +264,12 @@ llvm::Error addNumbers(const Value& value, const std::string& pointer, JsonNumbe
     if (auto error = addNumber((*array)[i], result.values))
       return within(fmt::format("at {}/{} is ", pointer, i), std::move(error));
   if (array->empty()) return llvm::make_error<NoValue>(fmt::format("the array at {} is empty", pointer));
-  return llvm::Error::success();
+  return Error::success();
 }
 
 }  // namespace
 
-llvm::Error checkPointer(const std::string& pointer) {
+Error checkPointer(const std::string& pointer) {
   if (!pointer.empty() && pointer.front() != '/')
     return failure("the JSON pointer '{}' does not start with a slash", pointer);
   if (std::ranges::count(pointer, '/') > ptrdiff_t(kMostTokens))
@@ -280,49 +277,49 @@ llvm::Error checkPointer(const std::string& pointer) {
   for (size_t at = pointer.find('~'); at != std::string::npos; at = pointer.find('~', at + 1))
     if (at + 1 == pointer.size() || (pointer[at + 1] != '0' && pointer[at + 1] != '1'))
       return failure("the JSON pointer '{}': write ~0 for a tilde, and ~1 for a slash in a name", pointer);
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer, Which which) {
+Expected<JsonNumbers> readJson(StringRef text, const std::string& pointer, Which which) {
   JsonNumbers result;
-  auto error = visit(text, pointer, which, [&](llvm::ArrayRef<const Value*> values) -> llvm::Error {
+  auto error = visit(text, pointer, which, [&](ArrayRef<const Value*> values) -> Error {
     result.places = std::max(result.places, values.size());
     for (const Value* value : values)
       if (auto wrong = addNumbers(*value, pointer, result)) return wrong;
-    return llvm::Error::success();
+    return Error::success();
   });
   if (error) return error;
   return result;
 }
 
-llvm::Expected<RowTexts> jsonRows(llvm::StringRef text, std::string_view rows, const std::string& pointer) {
-  const std::vector<std::string> below = tokensOf(llvm::StringRef(pointer).drop_front(rows.size()));
+Expected<RowTexts> jsonRows(StringRef text, std::string_view rows, const std::string& pointer) {
+  const std::vector<std::string> below = tokensOf(StringRef(pointer).drop_front(rows.size()));
   RowTexts found;
-  auto error = visit(text, std::string(rows), Which::All, [&](llvm::ArrayRef<const Value*> values) -> llvm::Error {
+  auto error = visit(text, std::string(rows), Which::All, [&](ArrayRef<const Value*> values) -> Error {
     for (const Value* row : values) {
       if (found.size() == kMostValues) return failure("it has more than a million rows");
       std::vector<std::string>& texts = found.emplace_back();
       Way way{below};
       way.from(*row, 0);
       for (const Value* value : way.found) {
-        const llvm::json::Array* array = value->getAsArray();
+        const json::Array* array = value->getAsArray();
         const auto add = [&](const Value& one) { return addText(one, texts); };
-        llvm::Error wrong = array ? llvm::Error::success() : add(*value);
+        Error wrong = array ? Error::success() : add(*value);
         for (size_t i = 0; array && !wrong && i < array->size(); ++i) wrong = add((*array)[i]);
         if (wrong) return within(fmt::format("at {} is ", pointer), std::move(wrong));
       }
     }
-    return llvm::Error::success();
+    return Error::success();
   });
   if (error) return error;
   return found;
 }
 
-llvm::Expected<uint64_t> countJson(llvm::StringRef text, const std::string& pointer) {
+Expected<uint64_t> countJson(StringRef text, const std::string& pointer) {
   uint64_t count = 0;
-  auto error = visit(text, pointer, Which::All, [&](llvm::ArrayRef<const Value*> values) {
+  auto error = visit(text, pointer, Which::All, [&](ArrayRef<const Value*> values) {
     for (const Value* value : values) count += value->getAsArray() ? value->getAsArray()->size() : 1;
-    return llvm::Error::success();
+    return Error::success();
   });
   // Nothing there is none of them.
   error = llvm::handleErrors(std::move(error), [](const NoValue&) {});
@@ -330,11 +327,11 @@ llvm::Expected<uint64_t> countJson(llvm::StringRef text, const std::string& poin
   return count;
 }
 
-llvm::Error readTruth(llvm::StringRef text, const std::string& pointer) {
-  return visit(text, pointer, Which::All, [&](llvm::ArrayRef<const Value*> values) -> llvm::Error {
+Error readTruth(StringRef text, const std::string& pointer) {
+  return visit(text, pointer, Which::All, [&](ArrayRef<const Value*> values) -> Error {
     for (const Value* value : values)
       if (value->getAsBoolean() != true) return failure("at {} is {}, not true", pointer, kindOf(*value));
-    return llvm::Error::success();
+    return Error::success();
   });
 }
 

@@ -22,23 +22,23 @@
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/worker/command/metrics.h"
 
 namespace expc::command {
 namespace {
 
 namespace fs = std::filesystem;
-using llvm::StringRef;
 
 constexpr char kMark[] = "expc-output 1 ";
 constexpr uint64_t kMostDocument = 2 * kMostKept;  // base64 takes a third more
 
-llvm::Error failed(const std::string& path, const std::string& why) { return failure("'{}': {}", path, why); }
+Error failed(const std::string& path, const std::string& why) { return failure("'{}': {}", path, why); }
 
 /// The document: the kept output, and the files by name.
 struct Document {
   KeptOutput output;
-  llvm::json::Object files;
+  json::Object files;
 };
 constexpr auto kDocument = [](base::JsonRecord& io, Document& document) {
   io.field("wall", document.output.end.wall_seconds);
@@ -55,21 +55,20 @@ bool staysInside(const std::string& name) {
 }
 
 /// Writes a file anew; removes it after an error.
-llvm::Error writeAll(const std::string& path, StringRef head, StringRef body) {
+Error writeAll(const std::string& path, StringRef head, StringRef body) {
   const base::Descriptor file(files::openLog(path));
   if (file < 0) return failed(path, std::strerror(errno));
   int error = files::writeAll(file, head);
   if (error == 0) error = files::writeAll(file, body);
-  if (error == 0) return llvm::Error::success();
+  if (error == 0) return Error::success();
   unlink(path.c_str());  // half a file is of no use
   return failed(path, std::strerror(error));
 }
 
 /// The document of a file, with its size checked before memory is taken for it.
-llvm::Expected<std::string> readDocument(const std::string& path) {
-  auto file = readFile(path, kMostDocument);
-  if (!file) return file.takeError();
-  auto [head, body] = (*file)->getBuffer().split('\n');
+Expected<std::string> readDocument(const std::string& path) {
+  auto file = TRY(readFile(path, kMostDocument));
+  auto [head, body] = file->getBuffer().split('\n');
   uint64_t size = 0;
   if (!head.consume_front(kMark)) return failed(path, "this is not a stored output");
   const auto [how, number] = head.split(' ');
@@ -78,9 +77,9 @@ llvm::Expected<std::string> readDocument(const std::string& path) {
   llvm::SmallVector<uint8_t, 0> document;
   if (how != "zstd" || !llvm::compression::zstd::isAvailable())
     return failed(path, "it is compressed in an unknown way");
-  const llvm::ArrayRef<uint8_t> packed(reinterpret_cast<const uint8_t*>(body.data()), body.size());
+  const ArrayRef<uint8_t> packed(reinterpret_cast<const uint8_t*>(body.data()), body.size());
   if (auto error = llvm::compression::zstd::decompress(packed, document, size))
-    return failed(path, llvm::toString(std::move(error)));
+    return failed(path, toString(std::move(error)));
   return std::string(document.begin(), document.end());
 }
 
@@ -93,10 +92,10 @@ std::vector<std::string> namedIn(const std::string& folder, const std::vector<st
       continue;
     }
     auto found = files::filesMatching(folder, name, "");
-    if (!found) llvm::consumeError(found.takeError());
+    if (!found) consumeError(found.takeError());
     for (const std::string& file : found ? *found : std::vector<std::string>())
       if (const std::string inside = fs::path(file).lexically_relative(fs::path(folder).lexically_normal()).string();
-          !llvm::is_contained(names, inside))
+          !is_contained(names, inside))
         names.push_back(inside);
   }
   return names;
@@ -107,7 +106,7 @@ std::vector<std::string> namedIn(const std::string& folder, const std::vector<st
 std::vector<std::string> filesRead(const plan::Command& command) {
   std::vector<std::string> files{kOutput, kErrors};
   const auto add = [&](const std::string& file) {
-    if (!file.empty() && !llvm::is_contained(files, file)) files.push_back(file);
+    if (!file.empty() && !is_contained(files, file)) files.push_back(file);
   };
   for (const auto* read : {&command.metrics, &command.inside})
     for (const plan::CommandMetric& metric : *read) add(metric.file);
@@ -115,8 +114,8 @@ std::vector<std::string> filesRead(const plan::Command& command) {
   return files;
 }
 
-llvm::Error keepOutput(const std::string& path, const std::string& folder, const std::vector<std::string>& files,
-                       const ProgramEnd& end) {
+Error keepOutput(const std::string& path, const std::string& folder, const std::vector<std::string>& files,
+                 const ProgramEnd& end) {
   Document kept{{end, {}}, {}};
   uint64_t room = kMostKept;
   bool anything = false;
@@ -125,7 +124,7 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
     // Only regular files are kept; stat() follows a symbolic link to one.
     struct stat state{};
     if (!staysInside(name) || stat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) continue;
-    const auto size = static_cast<uint64_t>(state.st_size);
+    const auto size = uint64_t(state.st_size);
     if (size > 0) anything = true;
     if (size > room) {
       // Files are kept in order while they fit; a later, smaller one may still fit.
@@ -134,14 +133,13 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
     }
     std::string coded;
     if (size > 0) {
-      auto text = readFile(file, kMostKept);
-      if (!text) return text.takeError();
+      auto text = TRY(readFile(file, kMostKept));
       room -= size;
-      coded = llvm::encodeBase64((*text)->getBuffer());
+      coded = llvm::encodeBase64(text->getBuffer());
     }
     kept.files[base::jsonText(name).getAsString()->str()] = std::move(coded);
   }
-  if (!anything) return llvm::Error::success();
+  if (!anything) return Error::success();
   const std::string document = base::canonicalJson(base::JsonRecord::written(kept, kDocument));
   /// Opening the file reports what is wrong.
   std::error_code ignored;
@@ -151,29 +149,28 @@ llvm::Error keepOutput(const std::string& path, const std::string& folder, const
     return writeAll(path, fmt::format("{}plain {}\n", kMark, document.size()), document);
   llvm::SmallVector<uint8_t, 0> packed;
   // The fastest level, because the engine waits for the trial's end.
-  llvm::compression::zstd::compress(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(document.data()), document.size()),
+  llvm::compression::zstd::compress(ArrayRef(reinterpret_cast<const uint8_t*>(document.data()), document.size()),
                                     packed, /*Level=*/1);
   return writeAll(path, fmt::format("{}zstd {}\n", kMark, document.size()),
                   StringRef(reinterpret_cast<const char*>(packed.data()), packed.size()));
 }
 
-llvm::Expected<KeptOutput> unpackOutput(const std::string& path, const std::string& folder) {
-  auto document = readDocument(path);
-  if (!document) return document.takeError();
-  auto value = base::parseJson(*document);
-  if (!value) return failed(path, llvm::toString(value.takeError()));
+Expected<KeptOutput> unpackOutput(const std::string& path, const std::string& folder) {
+  auto document = TRY(readDocument(path));
+  auto value = base::parseJson(document);
+  if (!value) return failed(path, toString(value.takeError()));
   auto kept = base::readRecord<Document>(*value, "the kept output", kDocument);
-  if (!kept) return failed(path, llvm::toString(kept.takeError()));
+  if (!kept) return failed(path, toString(kept.takeError()));
   for (const auto& [name, packed] : kept->files) {
     std::vector<char> text;
     // The names come from a file that may be a stranger's; none may lead outside the folder.
     const auto coded = packed.getAsString();
     if (!coded || !staysInside(name.str())) return failed(path, "this is not a stored output");
-    if (auto error = llvm::decodeBase64(*coded, text)) return failed(path, llvm::toString(std::move(error)));
+    if (auto error = llvm::decodeBase64(*coded, text)) return failed(path, toString(std::move(error)));
     const fs::path file = trialFile(name.str(), folder);
     std::error_code ignored;
     fs::create_directories(file.parent_path(), ignored);
-    if (auto error = writeAll(file.string(), "", StringRef(text.data(), text.size()))) return error;
+    TRY(writeAll(file.string(), "", StringRef(text.data(), text.size())));
   }
   return std::move(kept->output);
 }

@@ -3,11 +3,10 @@
 // Keeps the output of a program in one compressed file of bounded size, so that a corrected pattern
 // or a new metric can read it again without running the program.
 
-#include <llvm/Support/Error.h>
-
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 #include "runtime/worker/command/process.h"
 
@@ -23,8 +22,8 @@ std::vector<std::string> filesRead(const plan::Command& command);
 /// Writes those of `files` in `folder` that exist to `path`, in their order while they fit into
 /// kMostKept, together with the measurements of the process. Writes nothing if all are empty or
 /// missing.
-llvm::Error keepOutput(const std::string& path, const std::string& folder, const std::vector<std::string>& files,
-                       const ProgramEnd& end);
+Error keepOutput(const std::string& path, const std::string& folder, const std::vector<std::string>& files,
+                 const ProgramEnd& end);
 
 /// The contents of a file of kept output, besides the unpacked files.
 struct KeptOutput {
@@ -33,6 +32,6 @@ struct KeptOutput {
 };
 /// Unpacks `path` into `folder`, which must exist. The file may be a stranger's: nothing is written
 /// outside the folder, and no more than kMostKept allows.
-llvm::Expected<KeptOutput> unpackOutput(const std::string& path, const std::string& folder);
+Expected<KeptOutput> unpackOutput(const std::string& path, const std::string& folder);
 
 }  // namespace expc::command

@@ -13,6 +13,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/worker/command/kept_output.h"
 #include "runtime/worker/command/metrics.h"
@@ -47,10 +48,9 @@ struct Question {
 };
 
 /// Parses a question; `what` names it in errors. @param of_outputs whether it is about kept outputs
-llvm::Expected<Question> readQuestion(std::string_view text, const char* what, bool of_outputs) {
-  auto value = base::parseJson(text);
-  if (!value) return value.takeError();
-  return base::readRecord<Question>(*value, what, [&](base::JsonRecord& io, Question& question) {
+Expected<Question> readQuestion(std::string_view text, const char* what, bool of_outputs) {
+  auto value = TRY(base::parseJson(text));
+  return base::readRecord<Question>(value, what, [&](base::JsonRecord& io, Question& question) {
     io.field("metrics", question.metrics);
     if (of_outputs) io.field("outputs", question.outputs);
     if (of_outputs) io.field("root", question.root);
@@ -62,12 +62,12 @@ llvm::Expected<Question> readQuestion(std::string_view text, const char* what, b
 /// exit code is 1 then.
 int check(std::string_view text) {
   auto asked = readQuestion(text, "the command", /*of_outputs=*/false);
-  llvm::Error error = asked ? MetricReader::make(asked->command, asked->metrics).takeError() : asked.takeError();
+  Error error = asked ? MetricReader::make(asked->command, asked->metrics).takeError() : asked.takeError();
   for (size_t i = 0; !error && i < asked->command.services.size(); ++i)
     if (const auto& ready = asked->command.services[i].command.ready; ready && ready->by == plan::Ready::By::Regex)
       error = Pattern::compile(ready->what, Pattern::Use::Match).takeError();
   if (!error) return 0;
-  std::puts(llvm::toString(std::move(error)).c_str());
+  std::puts(toString(std::move(error)).c_str());
   return 1;
 }
 
@@ -78,26 +78,24 @@ bool isRead(const Question& question, const std::string& file) {
   };
   return llvm::any_of(question.command.metrics,
                       [&](const plan::CommandMetric& metric) {
-                        return reads(metric) && llvm::is_contained(question.metrics, metric.name);
+                        return reads(metric) && is_contained(question.metrics, metric.name);
                       }) ||
          llvm::any_of(question.command.expectations,
                       [&](const plan::Expectation& expectation) { return reads(expectation.read); });
 }
 
 /// Reads one kept output: unpacks it, then verifies and reads as a trial would.
-llvm::Expected<protocol::Event> readOne(const Question& question, const MetricReader& reader,
-                                        const std::string& output) {
+Expected<protocol::Event> readOne(const Question& question, const MetricReader& reader, const std::string& output) {
   const files::TemporaryFolder scratch;
   if (scratch.path().empty()) return failure("cannot make a temporary folder in TMPDIR");
   const std::string folder = scratch.path() + "/trial";
-  auto kept = unpackOutput(output, folder);
-  if (!kept) return kept.takeError();
-  for (const std::string& file : kept->left_out)
+  auto kept = TRY(unpackOutput(output, folder));
+  for (const std::string& file : kept.left_out)
     if (isRead(question, file)) return failure("'{}' was too large to be stored", file);
   protocol::Event result{.type = protocol::Event::Type::Result};
   const auto next = [](const plan::CommandMetric&) {};
   auto error = reader.verify(folder, question.root, next);
-  if (!error) error = reader.read(folder, kept->end, result, next);
+  if (!error) error = reader.read(folder, kept.end, result, next);
   if (error) return error;
   return result;
 }
@@ -109,30 +107,28 @@ int extract(const char* path) {
   auto file = readFile(path, kMostQuestion);
   auto question = file ? readQuestion((*file)->getBuffer(), "the question", /*of_outputs=*/true) : file.takeError();
   if (!question) {
-    std::fprintf(stderr, "%s: %s\n", path, llvm::toString(question.takeError()).c_str());
+    std::fprintf(stderr, "%s: %s\n", path, toString(question.takeError()).c_str());
     return 2;
   }
   auto reader = MetricReader::make(question->command, question->metrics);
   if (!reader) {
-    std::puts(llvm::toString(reader.takeError()).c_str());
+    std::puts(toString(reader.takeError()).c_str());
     return 1;
   }
   for (const std::string& output : question->outputs) {
     auto event = readOne(*question, *reader, output);
-    std::puts(protocol::toLine(event ? *event
-                                     : protocol::Event{.type = protocol::Event::Type::Failed,
-                                                       .reason = llvm::toString(event.takeError())})
+    std::puts(protocol::toLine(
+                  event ? *event
+                        : protocol::Event{.type = protocol::Event::Type::Failed, .reason = toString(event.takeError())})
                   .c_str());
   }
   return 0;
 }
 
 /// The answer to `--describe`. Its workloads are the study's own, so none is listed.
-llvm::json::Value describeBuild() {
-  return llvm::json::Object{{"v", protocol::kTrialVersion},
-                            {"build", kBuild},
-                            {"libraries", llvm::json::Object{}},
-                            {"workloads", llvm::json::Array{}}};
+json::Value describeBuild() {
+  return json::Object{
+      {"v", protocol::kTrialVersion}, {"build", kBuild}, {"libraries", json::Object{}}, {"workloads", json::Array{}}};
 }
 
 }  // namespace

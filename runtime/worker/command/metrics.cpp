@@ -20,6 +20,7 @@
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/trial_report.h"
@@ -35,18 +36,18 @@ using Take = CommandMetric::Take;
 constexpr uint64_t kMostText = 4ull << 30;
 
 /// Adds to an error what is read and from where.
-llvm::Error about(const std::string& what, const CommandMetric& read, llvm::Error error) {
+Error about(const std::string& what, const CommandMetric& read, Error error) {
   const std::string source = read.file.empty() || read.file == kOutput ? "standard output"
                              : read.file == kErrors                    ? "standard error"
                                                                        : "'" + read.file + "'";
   return failure("{}, read from {}: {}", what, source, std::move(error));
 }
 
-llvm::Error about(const CommandMetric& metric, llvm::Error error) {
+Error about(const CommandMetric& metric, Error error) {
   return about(fmt::format("the metric {}", metric.name), metric, std::move(error));
 }
 
-llvm::Error about(const plan::Expectation& expectation, llvm::Error error) {
+Error about(const plan::Expectation& expectation, Error error) {
   return about("expected " + expectation.read.name, expectation.read, std::move(error));
 }
 
@@ -58,34 +59,32 @@ bool leavesFolder(const std::string& file) {
 
 /// A measured value; null if it is zero. Every process takes time and memory, so a zero means that
 /// the kernel did not count it. Energy, samples and what services yield are null here: the engine fills them in.
-llvm::json::Value measuredOf(const std::string& metric, const ProgramEnd& end) {
+json::Value measuredOf(const std::string& metric, const ProgramEnd& end) {
   const plan::Outside* seen = plan::seenFromOutside(metric);
   if (!seen || seen->sampled || metric == kEnergy) return nullptr;
   const double value = metric == "wall"       ? end.wall_seconds
                        : metric == "cpu_time" ? end.cpu_seconds
-                                              : static_cast<double>(end.peak_bytes);
-  return value > 0 ? llvm::json::Value(value) : nullptr;
+                                              : double(end.peak_bytes);
+  return value > 0 ? json::Value(value) : nullptr;
 }
 
 /// The path of the file that a metric is read from: with `*` in its name, the only file that matches.
-llvm::Expected<std::string> pathOf(const CommandMetric& metric, const std::string& folder) {
+Expected<std::string> pathOf(const CommandMetric& metric, const std::string& folder) {
   const std::string path = trialFile(metric.file.empty() ? kOutput : metric.file, folder);
   if (metric.file.find('*') == std::string::npos) return path;
-  auto found = files::filesMatching(folder, metric.file, "");
-  if (!found) return found.takeError();
-  if (found->empty()) return failure("the program did not write this file");
-  if (found->size() == 1) return found->front();
+  auto found = TRY(files::filesMatching(folder, metric.file, ""));
+  if (found.empty()) return failure("the program did not write this file");
+  if (found.size() == 1) return found.front();
   const auto name = [&](const std::filesystem::path& path) { return path.lexically_relative(folder).string(); };
-  return failure("{} files match: {}", found->size(), base::firstOf(base::textsOf(*found, name), 4));
+  return failure("{} files match: {}", found.size(), base::firstOf(base::textsOf(found, name), 4));
 }
 
 /// The text to read a metric from, without colours unless the pattern wants to see them.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> textOf(const CommandMetric& metric, const std::string& folder) {
-  auto path = pathOf(metric, folder);
-  if (!path) return path.takeError();
-  auto file = readFile(*path, metric.from == From::Json ? kMostJson : kMostText);
+Expected<std::unique_ptr<llvm::MemoryBuffer>> textOf(const CommandMetric& metric, const std::string& folder) {
+  auto path = TRY(pathOf(metric, folder));
+  auto file = readFile(path, metric.from == From::Json ? kMostJson : kMostText);
   if (!file) return file;
-  const llvm::StringRef text = (*file)->getBuffer(), where = metric.where;
+  const StringRef text = (*file)->getBuffer(), where = metric.where;
   // Compressed or binary files; a pattern may still be meant for bytes.
   const auto form = files::formOf(text);
   if (!form.empty() && metric.from != From::Regex) return failure("it is {}", form);
@@ -96,7 +95,7 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> textOf(const CommandMetric& 
 }
 
 /// The number of values that `text` has where they are read.
-llvm::Expected<uint64_t> countIn(llvm::StringRef text, const CommandMetric& metric, const Pattern* pattern) {
+Expected<uint64_t> countIn(StringRef text, const CommandMetric& metric, const Pattern* pattern) {
   if (pattern) return pattern->count(text);
   if (metric.from == From::Csv) return countColumn(text, metric.where);
   if (metric.from == From::Json) return countJson(text, metric.where);
@@ -122,22 +121,21 @@ std::string trialFile(const std::string& file, const std::string& folder) {
 }
 
 /// Checks one metric or expectation, and compiles its pattern if it has one.
-llvm::Error MetricReader::prepare(const CommandMetric& metric, Pattern::Use use) {
+Error MetricReader::prepare(const CommandMetric& metric, Pattern::Use use) {
   if (!metric.file.empty() && leavesFolder(metric.file)) return failure("a path inside the trial's folder is needed");
   if (isColumn(metric)) return rows_.prepare(metric);
   if (metric.from == From::Json) return checkPointer(metric.where);
-  if (metric.from != From::Regex) return llvm::Error::success();
-  auto pattern = Pattern::compile(metric.where, use);
-  if (!pattern) return pattern.takeError();
+  if (metric.from != From::Regex) return Error::success();
+  auto pattern = TRY(Pattern::compile(metric.where, use));
   // Compiled once, before the program runs; its errors are the study's and not the program's.
-  patterns_.emplace(metric.name, std::move(*pattern));
-  return llvm::Error::success();
+  patterns_.emplace(metric.name, std::move(pattern));
+  return Error::success();
 }
 
-llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, const std::vector<std::string>& asked) {
+Expected<MetricReader> MetricReader::make(const plan::Command& command, const std::vector<std::string>& asked) {
   MetricReader reader;
   reader.keys_ = command.inside;
-  if (auto error = RowReader::make(command).moveInto(reader.rows_)) return error;
+  reader.rows_ = TRY(RowReader::make(command));
   for (const std::string& name : asked) {
     const CommandMetric* found = base::named(command.metrics, name);
     if (!found) {
@@ -164,66 +162,58 @@ llvm::Expected<MetricReader> MetricReader::make(const plan::Command& command, co
   return reader;
 }
 
-llvm::Expected<Values> MetricReader::columnOf(const CommandMetric& metric, llvm::StringRef text) const {
-  auto rows = rows_.numbers(metric, text);
-  if (!rows) return rows.takeError();
+Expected<Values> MetricReader::columnOf(const CommandMetric& metric, StringRef text) const {
+  auto rows = TRY(rows_.numbers(metric, text));
   Values values;
-  for (const Values& row : *rows) llvm::append_range(values, row);
+  for (const Values& row : rows) llvm::append_range(values, row);
   if (values.empty()) return llvm::make_error<NoValue>("it has no value");
   if (metric.from == From::Json && values.size() > 1 && !metric.series && !metric.take)
     return failure("it has {} values; say which of them is meant, as in `from median(…)` or `last(…)`", values.size());
   return values;
 }
 
-llvm::Expected<Values> MetricReader::valuesOf(const CommandMetric& metric, const std::string& folder,
-                                              std::string* left) const {
+Expected<Values> MetricReader::valuesOf(const CommandMetric& metric, const std::string& folder,
+                                        std::string* left) const {
   if (metric.from == From::Size) {
-    auto path = pathOf(metric, folder);
-    if (!path) return path.takeError();
-    auto size = readSize(*path);
-    if (!size) return size.takeError();
-    return Values{*size};
+    auto path = TRY(pathOf(metric, folder));
+    auto size = TRY(readSize(path));
+    return Values{size};
   }
-  auto file = textOf(metric, folder);
-  if (!file) return file.takeError();
-  const llvm::StringRef text = (*file)->getBuffer();
+  auto file = TRY(textOf(metric, folder));
+  const StringRef text = file->getBuffer();
   if (isColumn(metric)) return columnOf(metric, text);
   const Which which = readsAll(metric) ? Which::All : Which::Last;
   if (metric.from == From::Regex) return patterns_.at(metric.name).read(text, which, left);
   if (metric.from == From::Lines) return readLines(text, which);
   if (metric.from == From::Csv) return readColumn(text, metric.where, which);
-  auto numbers = readJson(text, metric.where, which);
-  if (!numbers) return numbers.takeError();
-  if ((numbers->array || numbers->places > 1) && !metric.series && !metric.take)
+  auto numbers = TRY(readJson(text, metric.where, which));
+  if ((numbers.array || numbers.places > 1) && !metric.series && !metric.take)
     return failure(
         "at {} {}: declare the metric as `series`, or choose one number, as in `from median(json(…))` or `last(…)`",
-        metric.where, numbers->places > 1 ? fmt::format("there are {} values", numbers->places) : "there is an array");
-  return std::move(numbers->values);
+        metric.where, numbers.places > 1 ? fmt::format("there are {} values", numbers.places) : "there is an array");
+  return std::move(numbers.values);
 }
 
-llvm::Expected<double> MetricReader::valueOf(const CommandMetric& metric, const std::string& folder, Values* series,
-                                             std::vector<plan::Note>* notes) const {
+Expected<double> MetricReader::valueOf(const CommandMetric& metric, const std::string& folder, Values* series,
+                                       std::vector<plan::Note>* notes) const {
   if (metric.take && metric.take->take == Take::Count && !isColumn(metric)) {
-    auto file = textOf(metric, folder);
-    if (!file) return file.takeError();
-    auto count = countIn((*file)->getBuffer(), metric, base::entryOf(patterns_, metric.name));
-    if (!count) return count.takeError();
-    return static_cast<double>(plan::taken(*count, *metric.take));
+    auto file = TRY(textOf(metric, folder));
+    auto count = TRY(countIn(file->getBuffer(), metric, base::entryOf(patterns_, metric.name)));
+    return double(plan::taken(count, *metric.take));
   }
   std::string left;
-  auto values = valuesOf(metric, folder, &left);
-  if (!values) return values.takeError();
+  auto values = TRY(valuesOf(metric, folder, &left));
   if (notes && !left.empty()) notes->emplace_back(plan::Note::ReadBefore, metric.name, 0, left);
   // A series is shown as one number in some places; its last value stands for it there.
   const plan::Reduction reduction = metric.take.value_or(Take::Last);
-  if (const auto few = plan::fewValues(metric.name, values->size(), reduction); notes && few) notes->push_back(*few);
-  const std::optional<double> value = plan::reduced(*values, reduction);
+  if (const auto few = plan::fewValues(metric.name, values.size(), reduction); notes && few) notes->push_back(*few);
+  const std::optional<double> value = plan::reduced(values, reduction);
   if (!value)
     return llvm::make_error<NoValue>(
-        fmt::format("it has {} values, but skip = {} leaves none", values->size(), reduction.skip));
+        fmt::format("it has {} values, but skip = {} leaves none", values.size(), reduction.skip));
   if (series) {
-    for (double& one : *values) one *= metric.scale;
-    *series = std::move(*values);
+    for (double& one : values) one *= metric.scale;
+    *series = std::move(values);
     if (metric.distribution) return sketched(metric, *series);
   }
   return *value * metric.scale;
@@ -234,16 +224,16 @@ namespace {
 /// The names that a program reported by `import expc`, which the last line of its file lists; nothing without one.
 std::optional<std::vector<std::string>> reportedIn(const std::string& folder) {
   const auto last = lastObject(folder + "/" + plan::kTrialFile);
-  const llvm::json::Array* listed = last ? last->getArray("expc") : nullptr;
+  const json::Array* listed = last ? last->getArray("expc") : nullptr;
   if (!listed) return std::nullopt;
   std::vector<std::string> names;
-  for (const llvm::json::Value& name : *listed)
+  for (const json::Value& name : *listed)
     if (const auto own = name.getAsString()) names.push_back(own->str());
   return names;
 }
 
 /// Whether a program reported that a metric of `from trial` has no value (None). An error if it never reported it.
-llvm::Expected<bool> hasNone(const CommandMetric& metric, const std::string& folder) {
+Expected<bool> hasNone(const CommandMetric& metric, const std::string& folder) {
   const auto names = reportedIn(folder);
   if (!names)
     return failure(
@@ -257,39 +247,36 @@ llvm::Expected<bool> hasNone(const CommandMetric& metric, const std::string& fol
 
 }  // namespace
 
-llvm::Error MetricReader::verifyOne(const plan::Expectation& expectation, const std::string& folder,
-                                    const std::string& root) const {
+Error MetricReader::verifyOne(const plan::Expectation& expectation, const std::string& folder,
+                              const std::string& root) const {
   const CommandMetric& read = expectation.read;
   if (expectation.bound) {
-    auto value = valueOf(read, folder);
-    if (!value) return value.takeError();
+    auto value = TRY(valueOf(read, folder));
     // The bound applies to the scaled value, but the message shows the number as the program wrote
     // it.
-    if (std::isfinite(*value) && plan::satisfies(*expectation.bound, *value, *value)) return llvm::Error::success();
-    return failure("it is {}", *value / read.scale);
+    if (std::isfinite(value) && plan::satisfies(*expectation.bound, value, value)) return Error::success();
+    return failure("it is {}", value / read.scale);
   }
   if (read.from == From::Same) {
-    auto path = pathOf(read, folder);
-    if (!path) return path.takeError();
-    return compareFiles(*path, (std::filesystem::path(root) / read.where).string(), kMostText);
+    auto path = TRY(pathOf(read, folder));
+    return compareFiles(path, (std::filesystem::path(root) / read.where).string(), kMostText);
   }
-  auto file = textOf(read, folder);
-  if (!file) return file.takeError();
-  const llvm::StringRef text = (*file)->getBuffer();
+  auto file = TRY(textOf(read, folder));
+  const StringRef text = file->getBuffer();
   return read.from == From::Json ? readTruth(text, read.where) : patterns_.at(read.name).match(text);
 }
 
-llvm::Error MetricReader::verify(const std::string& folder, const std::string& root,
-                                 const std::function<void(const CommandMetric&)>& next) const {
+Error MetricReader::verify(const std::string& folder, const std::string& root,
+                           const std::function<void(const CommandMetric&)>& next) const {
   for (const plan::Expectation& expectation : expectations_) {
     next(expectation.read);
     if (auto error = verifyOne(expectation, folder, root)) return about(expectation, std::move(error));
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end, protocol::Event& result,
-                               const std::function<void(const CommandMetric&)>& next) const {
+Error MetricReader::read(const std::string& folder, const ProgramEnd& end, protocol::Event& result,
+                         const std::function<void(const CommandMetric&)>& next) const {
   for (const std::string& name : measured_) result.metrics[name] = measuredOf(name, end);
   for (const CommandMetric& metric : metrics_) {
     if (metric.row) continue;
@@ -299,43 +286,43 @@ llvm::Error MetricReader::read(const std::string& folder, const ProgramEnd& end,
     bool none = !value && metric.optional && value.errorIsA<NoValue>();
     if (!value && !none && metric.file == plan::kTrialFile) {
       auto reported = hasNone(metric, folder);
-      if (!reported) return llvm::consumeError(value.takeError()), reported.takeError();
+      if (!reported) return consumeError(value.takeError()), reported.takeError();
       none = value.errorIsA<NoValue>();
     }
     if (!value && !none) return about(metric, value.takeError());
-    llvm::consumeError(value.takeError());
-    result.metrics[metric.name] = none ? llvm::json::Value(nullptr) : llvm::json::Value(*value);
+    consumeError(value.takeError());
+    result.metrics[metric.name] = none ? json::Value(nullptr) : json::Value(*value);
     if (none || !metric.series) continue;
-    result.series[metric.name] = llvm::json::Array(series);
+    result.series[metric.name] = json::Array(series);
   }
   return readRows(folder, result, next);
 }
 
-llvm::Error MetricReader::readRows(const std::string& folder, protocol::Event& result,
-                                   const std::function<void(const CommandMetric&)>& next) const {
+Error MetricReader::readRows(const std::string& folder, protocol::Event& result,
+                             const std::function<void(const CommandMetric&)>& next) const {
   std::vector<std::string> keys;
   for (const CommandMetric& metric : metrics_) {
     if (!metric.row) continue;
     next(metric);
     auto file = textOf(metric, folder);
     if (!file) return about(metric, file.takeError());
-    const llvm::StringRef text = (*file)->getBuffer();
+    const StringRef text = (*file)->getBuffer();
     if (keys.empty())
       if (auto error = rows_.keys(text).moveInto(keys))
         return about(fmt::format("the parameter {}", keys_.front().name), keys_.front(), std::move(error));
     auto values = rows_.read(metric, text, keys);
     if (!values) return about(metric, values.takeError());
     for (auto& [key, value] : *values) {
-      llvm::json::Object& row = *result.rows.try_emplace(key, llvm::json::Object{{"metrics", llvm::json::Object()}})
-                                     .first->second.getAsObject();
-      (*row.getObject("metrics"))[metric.name] = value.value ? llvm::json::Value(*value.value) : nullptr;
+      json::Object& row =
+          *result.rows.try_emplace(key, json::Object{{"metrics", json::Object()}}).first->second.getAsObject();
+      (*row.getObject("metrics"))[metric.name] = value.value ? json::Value(*value.value) : nullptr;
       if (!value.value || !metric.series) continue;
-      llvm::json::Object* series = row.getObject("series");
-      if (!series) series = (row["series"] = llvm::json::Object()).getAsObject();
-      (*series)[metric.name] = llvm::json::Array(value.series);
+      json::Object* series = row.getObject("series");
+      if (!series) series = (row["series"] = json::Object()).getAsObject();
+      (*series)[metric.name] = json::Array(value.series);
     }
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 }  // namespace expc::command

@@ -37,8 +37,6 @@ extern char** environ;
 namespace expc::command {
 namespace {
 
-using base::failure;
-
 using Clock = std::chrono::steady_clock;
 
 /// Intervals at which the size of the output is looked at.
@@ -95,7 +93,7 @@ uint64_t residentBytes() {
   std::ifstream in("/proc/self/statm");
   uint64_t whole = 0, resident = 0;
   in >> whole >> resident;
-  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + kUncounted;
+  return resident * uint64_t(sysconf(_SC_PAGESIZE)) + kUncounted;
 }
 
 /// Gives back the memory that reading earlier outputs took, and makes the kernel forget that we had
@@ -113,7 +111,7 @@ uint64_t leastPeak() {
   static uint64_t least = 0;
   rusage own{};
   getrusage(RUSAGE_SELF, &own);
-  const uint64_t had = static_cast<uint64_t>(own.ru_maxrss) << 10;
+  const uint64_t had = uint64_t(own.ru_maxrss) << 10;
   // The first time; or shrinking did not suffice last time; or we have grown since.
   if (least == 0 || least > kSmall || had > least) {
     becomeSmall();
@@ -136,7 +134,7 @@ std::string whyNoExec(const std::string& file, int error) {
 }
 
 /// The error of a program that was not started.
-llvm::Error refused(const Program& program, const std::string& file, const Refusal& refusal) {
+Error refused(const Program& program, const std::string& file, const Refusal& refusal) {
   if (refusal.step == Refusal::Exec) return failure("{}", whyNoExec(file, refusal.error));
   return failure("cannot enter the trial's folder '{}': {}", program.folder, std::strerror(refusal.error));
 }
@@ -144,7 +142,7 @@ llvm::Error refused(const Program& program, const std::string& file, const Refus
 /// Whether a file is larger than `most` bytes.
 bool larger(int fd, uint64_t most) {
   struct stat state{};
-  return fstat(fd, &state) == 0 && static_cast<uint64_t>(state.st_size) > most;
+  return fstat(fd, &state) == 0 && uint64_t(state.st_size) > most;
 }
 
 /// Reaps the dead children. @returns whether the program itself is among them; `end` is filled in
@@ -162,13 +160,13 @@ bool reap(pid_t program, Clock::time_point start, ProgramEnd& end) {
     end.pid = program;
     const auto seconds = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * double(time.tv_usec); };
     end.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-    end.peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) << 10;
+    end.peak_bytes = uint64_t(usage.ru_maxrss) << 10;
     return true;
   }
 }
 
 /// Starts the program and waits for its end. `signals` must be blocked, since they are waited for.
-llvm::Expected<ProgramEnd> run(const Program& program, const std::string& file, const sigset_t& signals) {
+Expected<ProgramEnd> run(const Program& program, const std::string& file, const sigset_t& signals) {
   const base::Descriptor out(files::openLog(program.out)), err(files::openLog(program.err));
   if (out < 0 || err < 0) return failure("no file for the output: {}: {}", program.out, std::strerror(errno));
   std::vector<char*> argv;
@@ -188,7 +186,7 @@ llvm::Expected<ProgramEnd> run(const Program& program, const std::string& file, 
     timespec wait = kLookEvery;
     if (program.attendant) {
       const double seconds = program.attendant->look(pid);
-      wait = {static_cast<time_t>(seconds), static_cast<long>((seconds - std::trunc(seconds)) * 1e9)};
+      wait = {static_cast<time_t>(seconds), long((seconds - std::trunc(seconds)) * 1e9)};
     }
     if (sigtimedwait(&signals, nullptr, &wait) == SIGTERM && program.attendant) program.attendant->told(pid);
     // Without a limit, a program in an endless loop of messages would fill the disk.
@@ -220,7 +218,7 @@ std::string locate(const std::string& path) {
   return file;
 }
 
-llvm::Expected<ProgramEnd> runProgram(const Program& program) {
+Expected<ProgramEnd> runProgram(const Program& program) {
   const std::string file = locate(program.path);
   if (file.empty()) {
     const char* path = std::getenv("PATH");

@@ -2,12 +2,13 @@
 
 // One run of a user's program: started without a shell, measured, waited for, and cleaned up after.
 
-#include <llvm/Support/Error.h>
 #include <sys/types.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::command {
 
@@ -54,7 +55,7 @@ struct ProgramEnd {
 /// When this returns every descendant is dead, even one that left the process group. An error means
 /// that the program could not be started (not found, no permission, no interpreter), in one line
 /// with the way out.
-llvm::Expected<ProgramEnd> runProgram(const Program& program);
+Expected<ProgramEnd> runProgram(const Program& program);
 
 /// The file that `path` means: itself if it contains a slash, else the first executable of that
 /// name in PATH; "" if there is none.

@@ -1,6 +1,5 @@
 #include "runtime/worker/command/ranks.h"
 
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/JSON.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/trial_report.h"
 #include "runtime/worker/command/readers.h"
@@ -19,7 +19,7 @@
 namespace expc::command {
 namespace {
 
-using llvm::json::Object;
+using json::Object;
 
 constexpr useconds_t kLook = 5000;  // microseconds between two looks for the end of a rank
 
@@ -41,16 +41,14 @@ std::string endOf(const std::string& folder, unsigned rank) { return plan::outpu
 
 /// Waits for what a rank leaves of this trial. The engine gives the folder of outputs from trial to trial, so a file of
 /// an earlier one may be there. A rank that never ends is ended with the trial.
-llvm::Expected<ProgramEnd> leftBy(const std::string& folder, unsigned rank, const std::string& trial) {
+Expected<ProgramEnd> leftBy(const std::string& folder, unsigned rank, const std::string& trial) {
   const std::string path = endOf(folder, rank);
   while (true) {
     while (access(path.c_str(), F_OK) != 0) usleep(kLook);
     auto text = files::read(path);
-    auto value = text ? base::parseJson((*text)->getBuffer()) : text.takeError();
-    if (!value) return value.takeError();
-    auto left = base::readRecord<RankEnd>(*value, path, kRankEnd);
-    if (!left) return left.takeError();
-    if (left->trial == trial) return left->end;
+    auto value = TRY(text ? base::parseJson((*text)->getBuffer()) : text.takeError());
+    auto left = TRY(base::readRecord<RankEnd>(value, path, kRankEnd));
+    if (left.trial == trial) return left.end;
     usleep(kLook);
   }
 }
@@ -69,16 +67,16 @@ std::map<std::string, std::vector<double>> numbersOf(const std::vector<Object>& 
 
 }  // namespace
 
-llvm::Error joinRanks(const std::string& folder) {
+Error joinRanks(const std::string& folder) {
   const std::string path = folder + "/" + plan::kTrialFile;
   auto report = lastObject(path);
   Object* last = report ? report->getObject("expc_last") : nullptr;
-  if (!last) return llvm::Error::success();
+  if (!last) return Error::success();
   std::vector<Object> ranks{std::move(*last)};
   while (auto other = lastObject(folder + "/" + plan::trialFileOf(ranks.size()))) ranks.push_back(std::move(*other));
   const auto numbers = numbersOf(ranks);
   Object joined;
-  llvm::json::Array names;
+  json::Array names;
   if (const auto* own = report->getArray("expc")) names = *own;
   for (const char* peak : {"device_memory_peak", "device_memory_allocated_peak"})
     if (const auto* found = base::entryOf(numbers, peak)) joined[peak] = std::ranges::max(*found);
@@ -99,31 +97,29 @@ llvm::Error joinRanks(const std::string& folder) {
   return files::write(path, text + base::canonicalJson(std::move(joined)) + '\n', files::Links::Refused);
 }
 
-llvm::Error leaveEnd(const std::string& folder, unsigned rank, const std::string& trial, const ProgramEnd& end) {
+Error leaveEnd(const std::string& folder, unsigned rank, const std::string& trial, const ProgramEnd& end) {
   RankEnd left{trial, end};
   return files::write(endOf(folder, rank), base::canonicalJson(base::JsonRecord::written(left, kRankEnd)),
                       files::Links::Refused);
 }
 
-llvm::Error joinEnds(const std::string& folder, unsigned ranks, unsigned each, const std::string& trial,
-                     ProgramEnd& end) {
+Error joinEnds(const std::string& folder, unsigned ranks, unsigned each, const std::string& trial, ProgramEnd& end) {
   double longest = 0, first = end.began_seconds, last = first + end.wall_seconds;
   for (unsigned rank = 1; rank < ranks; ++rank) {
-    auto other = leftBy(folder, rank, trial);
-    if (!other) return other.takeError();
+    auto other = TRY(leftBy(folder, rank, trial));
     if (rank % std::max(each, 1u) == 0) {  // the first of a node
       longest = std::max(longest, last - first);
-      first = last = other->began_seconds;
+      first = last = other.began_seconds;
     }
-    first = std::min(first, other->began_seconds);
-    last = std::max(last, other->began_seconds + other->wall_seconds);
-    end.cpu_seconds += other->cpu_seconds;
-    if (other->peak_bytes <= end.peak_bytes) continue;
-    end.peak_bytes = other->peak_bytes;
-    end.least_peak = other->least_peak;
+    first = std::min(first, other.began_seconds);
+    last = std::max(last, other.began_seconds + other.wall_seconds);
+    end.cpu_seconds += other.cpu_seconds;
+    if (other.peak_bytes <= end.peak_bytes) continue;
+    end.peak_bytes = other.peak_bytes;
+    end.least_peak = other.least_peak;
   }
   end.wall_seconds = std::max(longest, last - first);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 }  // namespace expc::command

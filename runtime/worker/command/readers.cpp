@@ -27,19 +27,20 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
 
 namespace expc::command {
 namespace {
 
 /// Names the line below the first one that has the column, for a table below other lines. "": no line has it.
-std::string tableBelow(llvm::StringRef text, const std::string& column) {
+std::string tableBelow(StringRef text, const std::string& column) {
   constexpr size_t kMostLines = 1000;
   for (size_t line = 2; line <= kMostLines && text.contains('\n'); ++line) {
     text = text.split('\n').second;
     std::vector<std::string> cells;
     auto more = files::CsvRows(text.split('\n').first, files::CsvRows::Blanks::Dropped).next(cells);
-    if (!more) llvm::consumeError(more.takeError());
+    if (!more) consumeError(more.takeError());
     if (std::ranges::count(cells, column) > 0)
       return fmt::format("; line {} has it: print the lines above to standard error, or the table to a file", line);
   }
@@ -47,7 +48,7 @@ std::string tableBelow(llvm::StringRef text, const std::string& column) {
 }
 
 /// The place of a column among the names of a table; the error lists what there is.
-llvm::Expected<size_t> placeOf(const std::string& column, const std::vector<std::string>& names, llvm::StringRef text) {
+Expected<size_t> placeOf(const std::string& column, const std::vector<std::string>& names, StringRef text) {
   const auto found = std::ranges::find(names, column);
   if (found == names.end())
     return failure("it has no column '{}'; its first row has {}{}", column,
@@ -89,7 +90,7 @@ std::string numbersBeside(std::string pattern) {
 }
 
 /// The position of the bracket that ends the class of characters beginning at `at`.
-size_t endOfClass(llvm::StringRef pattern, size_t at) {
+size_t endOfClass(StringRef pattern, size_t at) {
   at += pattern.substr(at + 1).starts_with("^") ? 2 : 1;
   for (bool first = true; at < pattern.size() && (first || pattern[at] != ']'); ++at, first = false) {
     if (pattern[at] == '\\') ++at;
@@ -99,22 +100,22 @@ size_t endOfClass(llvm::StringRef pattern, size_t at) {
 }
 
 /// Whether a bracket opens a capturing group. @param inside the pattern behind the bracket
-bool captures(llvm::StringRef inside) {
+bool captures(StringRef inside) {
   if (inside.consume_front("?<")) return !inside.starts_with("=") && !inside.starts_with("!");
   return inside.starts_with("?P<") || inside.starts_with("?'") || !(inside.starts_with("?") || inside.starts_with("*"));
 }
 
 /// The pattern with `group` in place of its own group; "" if the pattern has no word (two letters
 /// in a row) that tells where a number is expected, or cannot be taken apart.
-std::string withGroup(llvm::StringRef pattern, llvm::StringRef group) {
-  size_t open = llvm::StringRef::npos, close = open, letters = 0;
+std::string withGroup(StringRef pattern, StringRef group) {
+  size_t open = StringRef::npos, close = open, letters = 0;
   unsigned depth = 0, own = 0;
   bool words = false;
   for (size_t i = 0; i < pattern.size(); ++i) {
     // Walk through the pattern's syntax: escapes, classes of characters and groups. Letters outside
     // the own group are its words; \Q…\E quotes text, which would need a parser of its own, so such
     // a pattern gets none.
-    const bool within = open != llvm::StringRef::npos && close == llvm::StringRef::npos;
+    const bool within = open != StringRef::npos && close == StringRef::npos;
     const bool letter = !within && llvm::isAlpha(pattern[i]);
     letters = letter ? letters + 1 : 0;
     words |= letters >= 2;
@@ -125,12 +126,12 @@ std::string withGroup(llvm::StringRef pattern, llvm::StringRef group) {
       i = endOfClass(pattern, i);
     } else if (pattern[i] == '(') {
       ++depth;
-      if (open == llvm::StringRef::npos && captures(pattern.substr(i + 1))) open = i, own = depth;
+      if (open == StringRef::npos && captures(pattern.substr(i + 1))) open = i, own = depth;
     } else if (pattern[i] == ')' && depth-- == own && within) {
       close = i;
     }
   }
-  if (close == llvm::StringRef::npos || !words) return "";
+  if (close == StringRef::npos || !words) return "";
   return (pattern.take_front(open) + group + pattern.drop_front(close + 1)).str();
 }
 
@@ -140,14 +141,14 @@ constexpr llvm::StringLiteral kAnyWord = R"((\S*))";
 
 /// `text`, or a copy in `own` if it is not UTF-8: each invalid byte is then read as a character of
 /// Latin-1, which is what programs mean by a lone `µ`.
-llvm::StringRef asUtf8(llvm::StringRef text, std::string& own) {
-  llvm::StringRef rest = text;
-  for (size_t bad = 0; !llvm::json::isUTF8(rest, &bad); rest = rest.drop_front(bad + 1)) {
+StringRef asUtf8(StringRef text, std::string& own) {
+  StringRef rest = text;
+  for (size_t bad = 0; !json::isUTF8(rest, &bad); rest = rest.drop_front(bad + 1)) {
     const auto byte = static_cast<unsigned char>(rest[bad]);
     own += rest.take_front(bad);
     // The two bytes of UTF-8 for a character of Latin-1.
-    own += static_cast<char>(0xc0 | byte >> 6);
-    own += static_cast<char>(0x80 | (byte & 0x3f));
+    own += char(0xc0 | byte >> 6);
+    own += char(0x80 | (byte & 0x3f));
   }
   if (own.empty()) return text;
   own += rest;
@@ -158,23 +159,22 @@ llvm::StringRef asUtf8(llvm::StringRef text, std::string& own) {
 
 char NoValue::ID = 0;
 
-llvm::Error within(const std::string& where, llvm::Error error) {
+Error within(const std::string& where, Error error) {
   const bool none = error.isA<NoValue>();
-  const std::string message = where + llvm::toString(std::move(error));
+  const std::string message = where + toString(std::move(error));
   return none ? llvm::make_error<NoValue>(message) : failure("{}", message);
 }
 
 /// Whether a program writes this where it has no value: perf stat, nvidia-smi and loggers each have a word of their
 /// own.
-static bool isNoValue(llvm::StringRef text) {
+static bool isNoValue(StringRef text) {
   static constexpr llvm::StringLiteral kWords[] = {
       "", "-", "--", "?", "n/a", "na", "not available", "not counted", "not supported", "null", "none"};
-  return std::ranges::any_of(kWords,
-                             [&](llvm::StringRef word) { return text.trim("<>[] \t\r").equals_insensitive(word); });
+  return std::ranges::any_of(kWords, [&](StringRef word) { return text.trim("<>[] \t\r").equals_insensitive(word); });
 }
 
-llvm::Expected<double> readNumber(llvm::StringRef text) {
-  llvm::StringRef digits = text.trim();
+Expected<double> readNumber(StringRef text) {
+  StringRef digits = text.trim();
   // from_chars takes no plus sign.
   digits.consume_front("+");
   double value = 0;
@@ -190,7 +190,7 @@ llvm::Expected<double> readNumber(llvm::StringRef text) {
   return value;
 }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string& path, uint64_t most) {
+Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string& path, uint64_t most) {
   auto buffer = files::map(path, most);
   if (buffer) return buffer;
   // Each error of the system in words that fit behind "the metric loss, read from 'x': ".
@@ -201,17 +201,17 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string& 
   return failure("it cannot be read: {}", code.message());
 }
 
-std::optional<llvm::json::Object> lastObject(const std::string& path) {
-  const auto file = llvm::expectedToOptional(readFile(path, kMostJson));
+std::optional<json::Object> lastObject(const std::string& path) {
+  const auto file = expectedToOptional(readFile(path, kMostJson));
   if (!file) return std::nullopt;
-  const llvm::StringRef text = (*file)->getBuffer().rtrim();
-  auto value = llvm::expectedToOptional(base::parseJson(text.substr(text.rfind('\n') + 1)));
-  llvm::json::Object* object = value ? value->getAsObject() : nullptr;
+  const StringRef text = (*file)->getBuffer().rtrim();
+  auto value = expectedToOptional(base::parseJson(text.substr(text.rfind('\n') + 1)));
+  json::Object* object = value ? value->getAsObject() : nullptr;
   return object ? std::optional(std::move(*object)) : std::nullopt;
 }
 
-llvm::Expected<Values> readLines(llvm::StringRef text, Which which) {
-  llvm::StringRef last;
+Expected<Values> readLines(StringRef text, Which which) {
+  StringRef last;
   Values values;
   while (!text.empty()) {
     auto [line, rest] = text.split('\n');
@@ -219,10 +219,9 @@ llvm::Expected<Values> readLines(llvm::StringRef text, Which which) {
     if (line.trim().empty()) continue;
     last = line;
     if (which == Which::Last) continue;
-    auto value = readNumber(line);
-    if (!value) return value.takeError();
+    auto value = TRY(readNumber(line));
     if (values.size() == kMostValues) return failure("it has more than a million numbers");
-    values.push_back(*value);
+    values.push_back(value);
   }
   if (last.empty()) return llvm::make_error<NoValue>("nothing was written");
   if (which == Which::All) return values;
@@ -231,7 +230,7 @@ llvm::Expected<Values> readLines(llvm::StringRef text, Which which) {
   return Values{*value};
 }
 
-llvm::Expected<double> readSize(const std::string& path) {
+Expected<double> readSize(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   const auto fail = [&] { return failure("it cannot be read: {}", error.message()); };
@@ -240,21 +239,20 @@ llvm::Expected<double> readSize(const std::string& path) {
   if (!fs::is_directory(path, error)) {
     bytes = fs::file_size(path, error);
     if (error) return fail();
-    return static_cast<double>(bytes);
+    return double(bytes);
   }
   for (fs::recursive_directory_iterator it(path, error), end; !error && it != end; it.increment(error))
     if (it->is_regular_file(error) && !it->is_symlink(error)) bytes += it->file_size(error);
   if (error) return fail();
-  return static_cast<double>(bytes);
+  return double(bytes);
 }
 
-llvm::Error compareFiles(const std::string& path, const std::string& wanted, uint64_t most) {
-  auto found = readFile(path, most);
-  if (!found) return found.takeError();
+Error compareFiles(const std::string& path, const std::string& wanted, uint64_t most) {
+  auto found = TRY(readFile(path, most));
   auto other = readFile(wanted, most);
   if (!other) return failure("what it is compared with: {}", other.takeError());
-  const llvm::StringRef left = (*found)->getBuffer(), right = (*other)->getBuffer();
-  if (left == right) return llvm::Error::success();
+  const StringRef left = found->getBuffer(), right = (*other)->getBuffer();
+  if (left == right) return Error::success();
   const auto at = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first;
   return failure("it differs from line {} on ({} bytes, {} wanted)", 1 + std::count(left.begin(), at, '\n'),
                  left.size(), right.size());
@@ -264,8 +262,8 @@ llvm::Error compareFiles(const std::string& path, const std::string& wanted, uin
 enum class Cells { Last, Filled, All };
 
 /// The cells of a column, with their rows; those that are empty are left out unless all are wanted.
-static llvm::Expected<std::vector<std::pair<size_t, std::string>>> cellsOf(llvm::StringRef text,
-                                                                           const std::string& column, Cells wanted) {
+static Expected<std::vector<std::pair<size_t, std::string>>> cellsOf(StringRef text, const std::string& column,
+                                                                     Cells wanted) {
   files::CsvRows rows(text, files::CsvRows::Blanks::Dropped);
   std::vector<std::string> names, cells;
   std::optional<size_t> place;
@@ -276,14 +274,14 @@ static llvm::Expected<std::vector<std::pair<size_t, std::string>>> cellsOf(llvm:
     if (!*more && row == 1) return failure("it is empty");
     if (!*more) break;
     if (row == 1) {
-      if (auto error = placeOf(column, names, text).moveInto(place)) return error;
+      place = TRY(placeOf(column, names, text));
       continue;
     }
     // A table whose rows have changing lengths has been written by two programs, or is no table.
     if (cells.size() != names.size())
       return failure("row {} has {} cells, the first row has {}", row, cells.size(), names.size());
     // Loggers leave cells empty in rows that are about something else.
-    if (wanted != Cells::All && llvm::StringRef(cells[*place]).trim().empty()) continue;
+    if (wanted != Cells::All && StringRef(cells[*place]).trim().empty()) continue;
     if (wanted == Cells::Last) found.clear();
     found.emplace_back(row, std::move(cells[*place]));
     if (found.size() > kMostValues) return failure("the column '{}' has more than a million values", column);
@@ -291,29 +289,26 @@ static llvm::Expected<std::vector<std::pair<size_t, std::string>>> cellsOf(llvm:
   return found;
 }
 
-llvm::Expected<uint64_t> countColumn(llvm::StringRef text, const std::string& column) {
-  auto cells = cellsOf(text, column, Cells::Filled);
-  if (!cells) return cells.takeError();
-  return cells->size();
+Expected<uint64_t> countColumn(StringRef text, const std::string& column) {
+  auto cells = TRY(cellsOf(text, column, Cells::Filled));
+  return cells.size();
 }
 
-llvm::Expected<RowTexts> columnRows(llvm::StringRef text, const std::string& column) {
-  auto cells = cellsOf(text, column, Cells::All);
-  if (!cells) return cells.takeError();
+Expected<RowTexts> columnRows(StringRef text, const std::string& column) {
+  auto cells = TRY(cellsOf(text, column, Cells::All));
   RowTexts rows;
-  for (auto& [row, cell] : *cells) {
+  for (auto& [row, cell] : cells) {
     rows.emplace_back();
-    if (const llvm::StringRef value = llvm::StringRef(cell).trim(); !value.empty()) rows.back().push_back(value.str());
+    if (const StringRef value = StringRef(cell).trim(); !value.empty()) rows.back().push_back(value.str());
   }
   return rows;
 }
 
-llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& column, Which which) {
-  auto cells = cellsOf(text, column, which == Which::Last ? Cells::Last : Cells::Filled);
-  if (!cells) return cells.takeError();
-  if (cells->empty()) return llvm::make_error<NoValue>(fmt::format("the column '{}' has no value", column));
+Expected<Values> readColumn(StringRef text, const std::string& column, Which which) {
+  auto cells = TRY(cellsOf(text, column, which == Which::Last ? Cells::Last : Cells::Filled));
+  if (cells.empty()) return llvm::make_error<NoValue>(fmt::format("the column '{}' has no value", column));
   Values values;
-  for (const auto& [row, digits] : *cells) {
+  for (const auto& [row, digits] : cells) {
     auto value = readNumber(digits);
     if (!value) return within(fmt::format("row {} of the column '{}': ", row, column), value.takeError());
     values.push_back(*value);
@@ -324,29 +319,29 @@ llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& colum
 /// A match and the part that its group took; the group is without data if it took no part.
 struct Taken {
   size_t begin = 0, end = 0;
-  llvm::StringRef group;
+  StringRef group;
 };
 
 /// A compiled pattern with PCRE2's working memory. One thread at a time.
 struct Pattern::Parts {
-  static llvm::Expected<std::unique_ptr<Parts>> make(const std::string& text, uint32_t characters);
+  static Expected<std::unique_ptr<Parts>> make(const std::string& text, uint32_t characters);
   ~Parts() {
     pcre2_match_data_free(data);
     pcre2_match_context_free(context);
     pcre2_code_free(code);
   }
-  llvm::Error complain(const std::string& what) const { return failure("the pattern '{}' {}", text, what); }
-  llvm::Error nothing(const std::string& what) const {
+  Error complain(const std::string& what) const { return failure("the pattern '{}' {}", text, what); }
+  Error nothing(const std::string& what) const {
     return llvm::make_error<NoValue>(fmt::format("the pattern '{}' {}", text, what));
   }
-  llvm::Error gaveUp(int code) const {
+  Error gaveUp(int code) const {
     if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT || code == PCRE2_ERROR_HEAPLIMIT)
       return complain("was given up: it tries too many ways to match, as nested repetitions such as (a+)+ do");
     return complain("failed: " + wordsOf(code));
   }
   /// Finds the first match at or after `at`; its groups are in `data`. `in` must be UTF-8 if the
   /// pattern is.
-  int match(llvm::StringRef in, size_t at) const {
+  int match(StringRef in, size_t at) const {
     // The text was made valid by asUtf8(), or the pattern works on bytes. Checking it again would
     // cost a pass over the text for each match.
     return pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(in.data()), in.size(), at, PCRE2_NO_UTF_CHECK, data, context);
@@ -355,7 +350,7 @@ struct Pattern::Parts {
   const size_t* ends() const { return pcre2_get_ovector_pointer(data); }
   /// Calls `take` for each match at or after `at` until it returns false. @returns PCRE2's code
   /// below 0 if the matcher gave up
-  int forEach(llvm::StringRef in, size_t at, llvm::function_ref<bool(const Taken&)> take) const;
+  int forEach(StringRef in, size_t at, function_ref<bool(const Taken&)> take) const;
   std::string text;
   // Further patterns for one that finds a number: numbers as programs write them, its words around
   // a value that is not finite, and its words around any word. The latter two are null if the
@@ -366,7 +361,7 @@ struct Pattern::Parts {
   pcre2_match_context* context = nullptr;
 };
 
-llvm::Expected<std::unique_ptr<Pattern::Parts>> Pattern::Parts::make(const std::string& text, uint32_t characters) {
+Expected<std::unique_ptr<Pattern::Parts>> Pattern::Parts::make(const std::string& text, uint32_t characters) {
   auto parts = std::make_unique<Parts>();
   parts->text = text;
   int error = 0;
@@ -385,32 +380,31 @@ llvm::Expected<std::unique_ptr<Pattern::Parts>> Pattern::Parts::make(const std::
   return parts;
 }
 
-llvm::Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
-  auto parts = Parts::make(text, PCRE2_UTF);
-  if (!parts) return parts.takeError();
-  if (use == Use::Rows) (*parts)->numbers = llvm::cantFail(Parts::make(numbersBeside(text), 0));
-  if (use != Use::Number) return Pattern(std::move(*parts));
+Expected<Pattern> Pattern::compile(const std::string& text, Use use) {
+  auto parts = TRY(Parts::make(text, PCRE2_UTF));
+  if (use == Use::Rows) parts->numbers = cantFail(Parts::make(numbersBeside(text), 0));
+  if (use != Use::Number) return Pattern(std::move(parts));
   uint32_t groups = 0;
-  pcre2_pattern_info((*parts)->code, PCRE2_INFO_CAPTURECOUNT, &groups);
+  pcre2_pattern_info(parts->code, PCRE2_INFO_CAPTURECOUNT, &groups);
   if (groups != 1)
     return failure("the pattern '{}' has {} groups; it needs one, around the number. Write other groups as (?:…)", text,
                    groups);
   // On bytes, because it looks at pieces of a text.
-  (*parts)->numbers = llvm::cantFail(Parts::make(numbersBeside(text), 0));
+  parts->numbers = cantFail(Parts::make(numbersBeside(text), 0));
   for (const auto& [part, group] : {std::pair(&Parts::not_finite, kNotFinite), std::pair(&Parts::any_word, kAnyWord)})
     if (const std::string other = withGroup(text, group); !other.empty())
-      (**parts).*part = llvm::expectedToOptional(Parts::make(other, PCRE2_UTF)).value_or(nullptr);
-  return Pattern(std::move(*parts));
+      (*parts).*part = expectedToOptional(Parts::make(other, PCRE2_UTF)).value_or(nullptr);
+  return Pattern(std::move(parts));
 }
 
-llvm::Error Pattern::match(llvm::StringRef text) const {
+Error Pattern::match(StringRef text) const {
   std::string own;
   const int groups = parts_->match(asUtf8(text, own), 0);
   if (groups == PCRE2_ERROR_NOMATCH) return parts_->complain("matches nothing");
-  return groups < 0 ? parts_->gaveUp(groups) : llvm::Error::success();
+  return groups < 0 ? parts_->gaveUp(groups) : Error::success();
 }
 
-llvm::Expected<uint64_t> Pattern::count(llvm::StringRef text) const {
+Expected<uint64_t> Pattern::count(StringRef text) const {
   std::string own;
   uint64_t count = 0;
   const int code = parts_->forEach(asUtf8(text, own), 0, [&](const Taken&) { return ++count, true; });
@@ -418,11 +412,11 @@ llvm::Expected<uint64_t> Pattern::count(llvm::StringRef text) const {
   return count;
 }
 
-llvm::StringRef Pattern::wholeOf(llvm::StringRef text, llvm::StringRef part) const {
+StringRef Pattern::wholeOf(StringRef text, StringRef part) const {
   // No number is longer.
   constexpr size_t kBeside = 64;
   const size_t begin = part.begin() - text.begin(), end = begin + part.size();
-  const llvm::StringRef near = text.take_front(end + kBeside);
+  const StringRef near = text.take_front(end + kBeside);
   const Parts& numbers = *parts_->numbers;
   // Find the numbers around the part. One that overlaps it and reaches beyond it is the number that
   // was cut.
@@ -433,14 +427,14 @@ llvm::StringRef Pattern::wholeOf(llvm::StringRef text, llvm::StringRef part) con
   return "";
 }
 
-int Pattern::Parts::forEach(llvm::StringRef in, size_t at, llvm::function_ref<bool(const Taken&)> take) const {
+int Pattern::Parts::forEach(StringRef in, size_t at, function_ref<bool(const Taken&)> take) const {
   while (at <= in.size()) {
     const int groups = match(in, at);
     if (groups == PCRE2_ERROR_NOMATCH) break;
     if (groups < 0) return groups;
     const size_t begin = ends()[0], end = ends()[1];
     const bool part = groups > 1 && ends()[2] != PCRE2_UNSET;
-    if (!take({begin, end, part ? in.slice(ends()[2], ends()[3]) : llvm::StringRef()})) break;
+    if (!take({begin, end, part ? in.slice(ends()[2], ends()[3]) : StringRef()})) break;
     const bool empty = end <= at || end == begin;
     at = std::max(end, at) + (empty ? 1 : 0);  // past an empty match, to the next character
     // In UTF-8 a character may have several bytes; stop at its end.
@@ -449,19 +443,19 @@ int Pattern::Parts::forEach(llvm::StringRef in, size_t at, llvm::function_ref<bo
   return 0;
 }
 
-llvm::Expected<RowTexts> Pattern::rows(llvm::StringRef written, const std::string& group, bool number) const {
+Expected<RowTexts> Pattern::rows(StringRef written, const std::string& group, bool number) const {
   const int index = pcre2_substring_number_from_name(parts_->code, reinterpret_cast<PCRE2_SPTR>(group.c_str()));
   if (index <= 0) return parts_->complain(fmt::format("has no group '(?<{}>…)'", group));
   std::string own;
-  const llvm::StringRef text = asUtf8(written, own);
+  const StringRef text = asUtf8(written, own);
   RowTexts rows;
-  llvm::StringRef cut;
+  StringRef cut;
   const int code = parts_->forEach(text, 0, [&](const Taken&) {
     const size_t begin = parts_->ends()[2 * index], end = parts_->ends()[2 * index + 1];
     rows.emplace_back();
     if (begin == PCRE2_UNSET) return true;
     rows.back().push_back(text.slice(begin, end).str());
-    if (number && llvm::expectedToOptional(readNumber(rows.back()[0]))) cut = wholeOf(text, text.slice(begin, end));
+    if (number && expectedToOptional(readNumber(rows.back()[0]))) cut = wholeOf(text, text.slice(begin, end));
     return cut.empty() && rows.size() <= kMostValues;
   });
   if (code < 0) return parts_->gaveUp(code);
@@ -473,9 +467,9 @@ llvm::Expected<RowTexts> Pattern::rows(llvm::StringRef written, const std::strin
   return rows;
 }
 
-llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which, std::string* left) const {
+Expected<Values> Pattern::read(StringRef written, Which which, std::string* left) const {
   std::string own;
-  const llvm::StringRef text = asUtf8(written, own);
+  const StringRef text = asUtf8(written, own);
   std::vector<Taken> found;
   bool matched = false;
   const auto keep = [&](const Taken& one) {
@@ -507,7 +501,7 @@ llvm::Expected<Values> Pattern::read(llvm::StringRef written, Which which, std::
                     value.takeError());
     // The group took only a part of a number: the pattern is wrong, and silently using the part
     // would be worse.
-    if (const llvm::StringRef whole = wholeOf(text, digits); !whole.empty())
+    if (const StringRef whole = wholeOf(text, digits); !whole.empty())
       return parts_->complain(fmt::format("found '{}', which is a part of '{}': make the group match the whole number",
                                           excerpt(digits), excerpt(whole)));
     values.push_back(*value);

@@ -4,8 +4,6 @@
 // error of one line that says why there is none. Nothing in a file can crash or hang it. A value
 // may be NaN or infinite: then the metric diverged.
 
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/MemoryBuffer.h>
 
@@ -19,10 +17,9 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/files/words.h"
+#include "runtime/base/llvm.h"
 
 namespace expc::command {
-
-using base::failure;
 
 using Values = std::vector<double>;
 
@@ -38,7 +35,7 @@ class NoValue : public llvm::ErrorInfo<NoValue, llvm::StringError> {
 };
 
 /// `error` behind `where`; a NoValue stays one.
-llvm::Error within(const std::string& where, llvm::Error error);
+Error within(const std::string& where, Error error);
 
 /// The most values of a series; more would be of no use to anybody.
 inline constexpr size_t kMostValues = 1'000'000;
@@ -53,31 +50,31 @@ class Pattern {
   /// rows is a row, whose values are its named groups.
   enum class Use { Number, Match, Rows };
   /// Compiles a pattern. The error names the place in the pattern, or the number of its groups.
-  static llvm::Expected<Pattern> compile(const std::string& text, Use use);
+  static Expected<Pattern> compile(const std::string& text, Use use);
   /// The number in the group of the last match, or of every match in order. A group that takes only
   /// a part of a number is an error. If the pattern's words stand around "nan" or "inf", that is a
   /// value even if the group does not match it.
   /// @param left becomes the pattern's words if they occur once more behind the last value without
   /// a number
-  llvm::Expected<Values> read(llvm::StringRef text, Which which, std::string* left = nullptr) const;
+  Expected<Values> read(StringRef text, Which which, std::string* left = nullptr) const;
   /// The text of a named group in each match; none where the group took no part.
   /// @param number whether it must not be a part of a number
-  llvm::Expected<RowTexts> rows(llvm::StringRef text, const std::string& group, bool number) const;
+  Expected<RowTexts> rows(StringRef text, const std::string& group, bool number) const;
   /// How often the pattern matches.
-  llvm::Expected<uint64_t> count(llvm::StringRef text) const;
+  Expected<uint64_t> count(StringRef text) const;
   /// Success if the pattern matches somewhere.
-  llvm::Error match(llvm::StringRef text) const;
+  Error match(StringRef text) const;
 
  private:
   struct Parts;
   explicit Pattern(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
   /// The number in `text` of which `part` is only a piece; "" if there is none.
-  llvm::StringRef wholeOf(llvm::StringRef text, llvm::StringRef part) const;
+  StringRef wholeOf(StringRef text, StringRef part) const;
   std::shared_ptr<const Parts> parts_;
 };
 
 /// Success if `pointer` is a JSON pointer by RFC 6901.
-llvm::Error checkPointer(const std::string& pointer);
+Error checkPointer(const std::string& pointer);
 
 /// The numbers at a JSON pointer.
 struct JsonNumbers {
@@ -92,44 +89,44 @@ struct JsonNumbers {
 /// reads the last line that has something there, or all of them. A token "*" stands for all elements of an array,
 /// "name=VALUE" for those whose member `name` is that text, number, `true`, `false` or `null`; on an object it goes on
 /// with the object itself, and so selects among JSON Lines.
-llvm::Expected<JsonNumbers> readJson(llvm::StringRef text, const std::string& pointer, Which which = Which::Last);
+Expected<JsonNumbers> readJson(StringRef text, const std::string& pointer, Which which = Which::Last);
 /// How many elements the array at `pointer` has, or else how many values are there.
-llvm::Expected<uint64_t> countJson(llvm::StringRef text, const std::string& pointer);
+Expected<uint64_t> countJson(StringRef text, const std::string& pointer);
 /// The values at `pointer`, which begins with `rows`, in each place to which `rows` leads.
-llvm::Expected<RowTexts> jsonRows(llvm::StringRef text, std::string_view rows, const std::string& pointer);
+Expected<RowTexts> jsonRows(StringRef text, std::string_view rows, const std::string& pointer);
 /// Success if `true` stands at `pointer`; in JSON Lines, on each line that has something there.
-llvm::Error readTruth(llvm::StringRef text, const std::string& pointer);
+Error readTruth(StringRef text, const std::string& pointer);
 
 /// Reads a column of a table (files::CsvRows) whose first row has the names. Empty cells are
 /// skipped, because loggers leave them in rows about something else.
-llvm::Expected<Values> readColumn(llvm::StringRef text, const std::string& column, Which which);
+Expected<Values> readColumn(StringRef text, const std::string& column, Which which);
 /// The cells of a column.
-llvm::Expected<RowTexts> columnRows(llvm::StringRef text, const std::string& column);
+Expected<RowTexts> columnRows(StringRef text, const std::string& column);
 /// How many cells of a column are not empty.
-llvm::Expected<uint64_t> countColumn(llvm::StringRef text, const std::string& column);
+Expected<uint64_t> countColumn(StringRef text, const std::string& column);
 
 /// Reads the number on the last line that is not blank, or those on all such lines.
-llvm::Expected<Values> readLines(llvm::StringRef text, Which which);
+Expected<Values> readLines(StringRef text, Which which);
 
 /// The size of a file in bytes, or of all files below a folder. Links are not followed there.
-llvm::Expected<double> readSize(const std::string& path);
+Expected<double> readSize(const std::string& path);
 
 /// Success if both files have the same bytes; the error names the first line that differs. @param
 /// most bytes to read of each
-llvm::Error compareFiles(const std::string& path, const std::string& wanted, uint64_t most);
+Error compareFiles(const std::string& path, const std::string& wanted, uint64_t most);
 
 using files::excerpt;
 
 /// Reads all of `text`, except white space around it, as a decimal number, or as nan, inf or
 /// infinity in any case and with a sign. Refuses "12 ms" and "1e999"; "" and "N/A" are no values.
-llvm::Expected<double> readNumber(llvm::StringRef text);
+Expected<double> readNumber(StringRef text);
 
 /// Maps a file of at most `most` bytes; the error fits behind the file's name.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string& path, uint64_t most);
+Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string& path, uint64_t most);
 
 /// The largest file that is read as JSON: a parsed document takes some twenty times its text in memory.
 inline constexpr uint64_t kMostJson = 64ull << 20;
 /// The JSON object in the last line of a file; nothing if there is none.
-std::optional<llvm::json::Object> lastObject(const std::string& path);
+std::optional<json::Object> lastObject(const std::string& path);
 
 }  // namespace expc::command

@@ -420,7 +420,7 @@ TEST_CASE("any bytes are read or refused, never worse") {
   const std::string valid = "a,b\n1,2\n\"3\",4\n{\"a\": [1, 2.5, {\"b\": \"x\"}]}\nstep 12 ms\n";
   for (int round = 0; round < 20000; ++round) {
     std::string text = valid;
-    for (uint32_t i = 0; i <= random() % 6; ++i) text[random() % text.size()] = static_cast<char>(random());
+    for (uint32_t i = 0; i <= random() % 6; ++i) text[random() % text.size()] = char(random());
     text = text.substr(random() % text.size(), random() % text.size());
     llvm::consumeError(readJson(text, "/a/2").takeError());
     llvm::consumeError(readColumn(text, "a", Which::All).takeError());

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/command.h"
 #include "runtime/plan/evaluate.h"
 #include "runtime/plan/sketch.h"
@@ -19,7 +20,7 @@ using From = CommandMetric::From;
 using Take = CommandMetric::Take;
 
 /// Units that programs write beside a number, or behind it as fio does, in base units.
-std::optional<double> unitOf(llvm::StringRef word) {
+std::optional<double> unitOf(StringRef word) {
   static constexpr std::pair<llvm::StringLiteral, double> kUnits[] = {
       {"ns", 1e-9},   {"us", 1e-6},  {"ms", 1e-3},   {"s", 1},      {"", 1},        {"b", 1},      {"k", 0x1p10},
       {"kb", 0x1p10}, {"m", 0x1p20}, {"mb", 0x1p20}, {"g", 0x1p30}, {"gb", 0x1p30}, {"t", 0x1p40}, {"tb", 0x1p40}};
@@ -29,7 +30,7 @@ std::optional<double> unitOf(llvm::StringRef word) {
 }
 
 /// Splits "4k" into the number and the word behind it.
-std::pair<llvm::StringRef, llvm::StringRef> splitUnit(llvm::StringRef text) {
+std::pair<StringRef, StringRef> splitUnit(StringRef text) {
   const size_t end = text.find_last_of("0123456789.") + 1;
   return {text.take_front(end), text.drop_front(end).trim()};
 }
@@ -43,29 +44,26 @@ double sketched(const CommandMetric& metric, Values& values) {
   return plan::reducedSketch(values, Take::Median).value_or(0);
 }
 
-llvm::Expected<RowReader> RowReader::make(const plan::Command& command) {
+Expected<RowReader> RowReader::make(const plan::Command& command) {
   RowReader reader;
   reader.inside_ = command.inside;
-  for (const CommandMetric& key : command.inside)
-    if (auto error = reader.prepare(key)) return error;
+  for (const CommandMetric& key : command.inside) TRY(reader.prepare(key));
   return reader;
 }
 
-llvm::Error RowReader::prepare(const CommandMetric& metric) {
-  if (metric.from == From::Json)
-    if (auto error = checkPointer(metric.where)) return error;
+Error RowReader::prepare(const CommandMetric& metric) {
+  if (metric.from == From::Json) TRY(checkPointer(metric.where));
   const std::string whole = metric.from == From::Regex ? metric.where : "";
   for (const std::string& text : {whole, metric.part}) {
     if (text.empty()) continue;
-    auto pattern = Pattern::compile(text, Pattern::Use::Rows);
-    if (!pattern) return pattern.takeError();
-    patterns_.emplace(text, std::move(*pattern));
+    auto pattern = TRY(Pattern::compile(text, Pattern::Use::Rows));
+    patterns_.emplace(text, std::move(pattern));
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<RowTexts> RowReader::texts(const CommandMetric& column, const std::string& where, llvm::StringRef text,
-                                          bool number) const {
+Expected<RowTexts> RowReader::texts(const CommandMetric& column, const std::string& where, StringRef text,
+                                    bool number) const {
   const std::string_view table = plan::rowsIn(inside_.empty() || !column.row ? column.where : inside_.front().where);
   auto rows = column.from == From::Regex ? patterns_.at(where).rows(text, column.group, number && column.part.empty())
               : column.from == From::Csv ? columnRows(text, where)
@@ -76,35 +74,32 @@ llvm::Expected<RowTexts> RowReader::texts(const CommandMetric& column, const std
     for (std::string& one : row) {
       auto part = patterns_.at(column.part).rows(one, "part", false);
       one = part && !part->front().empty() ? part->front().front() : "";
-      llvm::consumeError(part.takeError());
+      consumeError(part.takeError());
     }
   for (std::vector<std::string>& row : *rows) std::erase(row, "");
   return rows;
 }
 
-llvm::Expected<std::vector<Values>> RowReader::numbers(const CommandMetric& column, llvm::StringRef text) const {
-  auto rows = texts(column, column.where, text, true);
-  if (!rows) return rows.takeError();
+Expected<std::vector<Values>> RowReader::numbers(const CommandMetric& column, StringRef text) const {
+  auto rows = TRY(texts(column, column.where, text, true));
   const bool beside = !column.units.empty() && column.units != ".";
-  auto units = beside ? texts(column, column.units, text, false) : RowTexts();
-  if (!units) return units.takeError();
-  std::vector<Values> values(rows->size());
-  for (size_t row = 0; row < rows->size(); ++row)
-    for (const std::string& written : (*rows)[row]) {
-      auto [digits, word] =
-          column.units == "." ? splitUnit(written) : std::pair(llvm::StringRef(written), llvm::StringRef());
-      if (beside && row < units->size() && !(*units)[row].empty()) word = (*units)[row].front();
+  auto units = TRY(beside ? texts(column, column.units, text, false) : RowTexts());
+  std::vector<Values> values(rows.size());
+  for (size_t row = 0; row < rows.size(); ++row)
+    for (const std::string& written : rows[row]) {
+      auto [digits, word] = column.units == "." ? splitUnit(written) : std::pair(StringRef(written), StringRef());
+      if (beside && row < units.size() && !units[row].empty()) word = units[row].front();
       const std::optional<double> unit = unitOf(word);
       if (!unit) return failure("row {}: '{}' is not a unit", row + 1, excerpt(word));
       auto number = readNumber(digits);
       if (!number && !number.errorIsA<NoValue>()) return within(fmt::format("row {}: ", row + 1), number.takeError());
       if (number) values[row].push_back(*number * *unit);
-      llvm::consumeError(number.takeError());
+      consumeError(number.takeError());
     }
   return values;
 }
 
-llvm::Expected<std::vector<std::string>> RowReader::keys(llvm::StringRef text) const {
+Expected<std::vector<std::string>> RowReader::keys(StringRef text) const {
   std::vector<std::vector<std::string>> parts;  // by row
   for (const CommandMetric& key : inside_) {
     const std::string of = &key == &inside_.front() ? "" : key.name + ": ";  // the caller names the first
@@ -133,14 +128,13 @@ llvm::Expected<std::vector<std::string>> RowReader::keys(llvm::StringRef text) c
   return keys;
 }
 
-llvm::Expected<std::map<std::string, RowValue>> RowReader::read(const CommandMetric& metric, llvm::StringRef text,
-                                                                const std::vector<std::string>& keys) const {
+Expected<std::map<std::string, RowValue>> RowReader::read(const CommandMetric& metric, StringRef text,
+                                                          const std::vector<std::string>& keys) const {
   const bool counts = metric.take && metric.take->take == Take::Count;
   std::vector<Values> rows;
   if (counts) {
-    auto column = texts(metric, metric.where, text, false);
-    if (!column) return column.takeError();
-    for (const std::vector<std::string>& row : *column) rows.emplace_back(row.size());
+    auto column = TRY(texts(metric, metric.where, text, false));
+    for (const std::vector<std::string>& row : column) rows.emplace_back(row.size());
   } else if (auto error = numbers(metric, text).moveInto(rows)) {
     return error;
   }
@@ -159,7 +153,7 @@ llvm::Expected<std::map<std::string, RowValue>> RowReader::read(const CommandMet
   std::map<std::string, RowValue> result;
   for (auto& [key, values] : all) {
     RowValue& found = result[key];
-    found.value = counts ? std::optional(static_cast<double>(plan::taken(values.size(), *metric.take)))
+    found.value = counts ? std::optional(double(plan::taken(values.size(), *metric.take)))
                          : plan::reduced(values, metric.take.value_or(Take::Last));
     if (found.value && !counts) *found.value *= metric.scale;
     for (double& value : values) value *= metric.scale;

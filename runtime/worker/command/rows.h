@@ -3,14 +3,12 @@
 // Rows of a command whose process goes through levels by itself: each row of a table in its output names its levels,
 // and has values of the metrics that are read from the same table.
 
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Error.h>
-
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 #include "runtime/worker/command/readers.h"
 
@@ -29,21 +27,21 @@ double sketched(const plan::CommandMetric& metric, Values& values);
 class RowReader {
  public:
   /// Checks everything that can be wrong before the program runs.
-  static llvm::Expected<RowReader> make(const plan::Command& command);
+  static Expected<RowReader> make(const plan::Command& command);
   /// Checks the metric, which is one of rows, likewise.
-  llvm::Error prepare(const plan::CommandMetric& metric);
+  Error prepare(const plan::CommandMetric& metric);
 
   /// Reads the keys of all rows; the first of `command.inside` says where they stand. "" for a row without levels.
-  llvm::Expected<std::vector<std::string>> keys(llvm::StringRef text) const;
+  Expected<std::vector<std::string>> keys(StringRef text) const;
   /// The numbers of a column, by row.
-  llvm::Expected<std::vector<Values>> numbers(const plan::CommandMetric& column, llvm::StringRef text) const;
+  Expected<std::vector<Values>> numbers(const plan::CommandMetric& column, StringRef text) const;
   /// The values of a metric, by the key of their row.
-  llvm::Expected<std::map<std::string, RowValue>> read(const plan::CommandMetric& metric, llvm::StringRef text,
-                                                       const std::vector<std::string>& keys) const;
+  Expected<std::map<std::string, RowValue>> read(const plan::CommandMetric& metric, StringRef text,
+                                                 const std::vector<std::string>& keys) const;
 
  private:
-  llvm::Expected<RowTexts> texts(const plan::CommandMetric& column, const std::string& where, llvm::StringRef text,
-                                 bool number) const;
+  Expected<RowTexts> texts(const plan::CommandMetric& column, const std::string& where, StringRef text,
+                           bool number) const;
 
   std::vector<plan::CommandMetric> inside_;
   std::map<std::string, Pattern> patterns_;  // by text

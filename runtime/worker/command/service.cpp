@@ -22,12 +22,11 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/protocol/port.h"
 
 namespace expc::command {
 namespace {
-
-using base::failure;
 
 // Seconds between two looks at a service that is not ready, and at one that is.
 constexpr double kSoon = 0.02, kLater = 1;
@@ -45,7 +44,7 @@ bool waits(int fd, short what) {
 }
 
 /// A connection to the address, or the error of the last attempt.
-llvm::Expected<base::Descriptor> connectTo(const std::string& host, const std::string& port) {
+Expected<base::Descriptor> connectTo(const std::string& host, const std::string& port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -71,36 +70,34 @@ llvm::Expected<base::Descriptor> connectTo(const std::string& host, const std::s
 
 bool isFree(const std::string& port) {
   uint16_t number = 0;
-  if (!llvm::to_integer(llvm::StringRef(port), number, 10) || number == 0) return false;
+  if (!llvm::to_integer(StringRef(port), number, 10) || number == 0) return false;
   return protocol::canListen(number, true);
 }
 
-llvm::Error answers(const std::string& host, const std::string& port, const std::string& path) {
-  auto fd = connectTo(host, port);
-  if (!fd) return fd.takeError();
-  if (path.empty()) return llvm::Error::success();
+Error answers(const std::string& host, const std::string& port, const std::string& path) {
+  auto fd = TRY(connectTo(host, port));
+  if (path.empty()) return Error::success();
   const std::string request =
       fmt::format("GET {} HTTP/1.1\r\nHost: {}:{}\r\nConnection: close\r\n\r\n", path, host, port);
-  if (send(*fd, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size()))
+  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) != ssize_t(request.size()))
     return failure("port {} takes no request", port);
   std::string answer;
   char piece[512];
-  while (answer.size() < 64 && answer.find('\n') == std::string::npos && waits(*fd, POLLIN)) {
-    const ssize_t size = recv(*fd, piece, sizeof piece, 0);
+  while (answer.size() < 64 && answer.find('\n') == std::string::npos && waits(fd, POLLIN)) {
+    const ssize_t size = recv(fd, piece, sizeof piece, 0);
     if (size <= 0) break;
     answer.append(piece, size);
   }
-  llvm::StringRef line = llvm::StringRef(answer).split('\n').first;
+  StringRef line = StringRef(answer).split('\n').first;
   unsigned code = 0;
   if (!line.consume_front("HTTP/") || !llvm::to_integer(line.split(' ').second.take_front(3), code, 10))
     return failure("port {} does not answer {}", port, path);
   if (code < 200 || code > 399) return failure("{} is answered with {}", path, code);
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<ServiceAttendant> ServiceAttendant::make(const Program& program, const plan::Ready& ready,
-                                                        std::string host, std::string port,
-                                                        std::function<void(double, pid_t)> onReady) {
+Expected<ServiceAttendant> ServiceAttendant::make(const Program& program, const plan::Ready& ready, std::string host,
+                                                  std::string port, std::function<void(double, pid_t)> onReady) {
   ServiceAttendant attendant(program, ready);
   attendant.host_ = std::move(host);
   attendant.port_ = std::move(port);
@@ -112,7 +109,7 @@ llvm::Expected<ServiceAttendant> ServiceAttendant::make(const Program& program, 
   return attendant;
 }
 
-llvm::Error ServiceAttendant::isReady() const {
+Error ServiceAttendant::isReady() const {
   switch (asked_->by) {
     case plan::Ready::By::Http:
       return answers(host_, port_, asked_->what);
@@ -121,16 +118,16 @@ llvm::Error ServiceAttendant::isReady() const {
     case plan::Ready::By::Regex:
       for (const std::string& output : {program_->out, program_->err})
         if (auto error = pattern_->match(files::tail(output, kLooked)))
-          llvm::consumeError(std::move(error));
+          consumeError(std::move(error));
         else
-          return llvm::Error::success();
+          return Error::success();
       return failure("'{}' is not in its output", asked_->what);
     case plan::Ready::By::File:
       if (std::error_code failed; std::filesystem::exists(program_->folder + "/" + asked_->what, failed))
-        return llvm::Error::success();
+        return Error::success();
       return failure("it has not made '{}'", asked_->what);
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 double ServiceAttendant::look(pid_t program) {
@@ -139,14 +136,14 @@ double ServiceAttendant::look(pid_t program) {
     return kSoon;
   }
   if (ready_ || !late_.empty()) return kLater;
-  llvm::Error error = isReady();
+  Error error = isReady();
   const double seconds = base::secondsSince(began_);
   if (!error) {
     ready_ = true;
     on_ready_(seconds, program);
     return kLater;
   }
-  std::string why = llvm::toString(std::move(error));
+  std::string why = toString(std::move(error));
   const double most = asked_->timeout_seconds.value_or(plan::kReadySeconds);
   if (seconds < most) return kSoon;
   late_ = fmt::format("was not ready after {:.3g} s: {}", most, why);
@@ -161,7 +158,7 @@ static double secondsOf(const std::set<int>& pids) {
     clockid_t clock;
     timespec time{};
     if (clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &time) == 0)
-      sum += static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+      sum += double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
   }
   return sum;
 }
@@ -183,11 +180,11 @@ std::optional<double> ServiceUse::peakBytes() const {
   uint64_t most = 0;
   for (const int pid : base::familyOf(program_).pids) {
     const std::string status = base::readText(fmt::format("/proc/{}/status", pid)).value_or("");
-    llvm::StringRef peak = llvm::StringRef(status).split("VmHWM:").second.ltrim();
+    StringRef peak = StringRef(status).split("VmHWM:").second.ltrim();
     uint64_t kib = 0;
     if (!peak.consumeInteger(10, kib)) most = std::max(most, kib << 10);
   }
-  return most > 0 ? std::optional(static_cast<double>(most)) : std::nullopt;
+  return most > 0 ? std::optional(double(most)) : std::nullopt;
 }
 
 void ServiceAttendant::told(pid_t program) {

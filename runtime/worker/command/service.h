@@ -2,13 +2,12 @@
 
 // Attends to a service, a program that runs until it is told to end: finds out when it is ready, and ends it.
 
-#include <llvm/Support/Error.h>
-
 #include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
 
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 #include "runtime/plan/plan.h"
 #include "runtime/worker/command/process.h"
@@ -21,7 +20,7 @@ bool isFree(const std::string& port);
 
 /// Whether a service answers at `host`:`port`: accepts a connection, and with a `path` answers a request of it with a
 /// code from 200 to 399. Waits a second at most. The error says what was seen.
-llvm::Error answers(const std::string& host, const std::string& port, const std::string& path);
+Error answers(const std::string& host, const std::string& port, const std::string& path);
 
 /// Measures what a service takes from now on: the service with this process, and all that it started.
 class ServiceUse {
@@ -44,8 +43,8 @@ class ServiceAttendant : public Attendant {
  public:
   /// Refers to `program` and `ready`, which must outlive it. `onReady` is called once, with the seconds since `make`
   /// and the program's process. Error: the pattern of `ready` cannot be compiled.
-  static llvm::Expected<ServiceAttendant> make(const Program& program, const plan::Ready& ready, std::string host,
-                                               std::string port, std::function<void(double, pid_t)> onReady);
+  static Expected<ServiceAttendant> make(const Program& program, const plan::Ready& ready, std::string host,
+                                         std::string port, std::function<void(double, pid_t)> onReady);
 
   double look(pid_t program) override;
   void told(pid_t program) override;
@@ -59,7 +58,7 @@ class ServiceAttendant : public Attendant {
   using Clock = std::chrono::steady_clock;
 
   ServiceAttendant(const Program& program, const plan::Ready& ready) : program_(&program), asked_(&ready) {}
-  llvm::Error isReady() const;
+  Error isReady() const;
 
   const Program* program_;
   const plan::Ready* asked_;

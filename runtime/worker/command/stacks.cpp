@@ -6,7 +6,6 @@
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -25,12 +24,12 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 
 namespace expc::command {
 namespace {
 
-using llvm::StringRef;
 namespace fs = std::filesystem;
 
 constexpr double kLookAgain = 0.25;  // seconds

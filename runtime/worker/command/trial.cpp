@@ -26,6 +26,7 @@
 #include "runtime/base/files/words.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/command.h"
@@ -80,7 +81,7 @@ class Trial {
 
  private:
   /// Checks the specification, and prepares folder, arguments and environment.
-  llvm::Error prepare();
+  Error prepare();
   /// Runs the program as a service. @returns the exit code
   int serve();
   /// Decides by the program's end whether the trial failed. @returns the exit code of this rank
@@ -119,14 +120,13 @@ class Trial {
   std::map<std::string, std::optional<double>> of_services_;
 };
 
-llvm::Error Trial::prepare() {
+Error Trial::prepare() {
   if (!spec_.command) return failure("this worker runs commands only, and the trial has none");
-  if (auto error = MetricReader::make(*spec_.command, spec_.metrics).moveInto(reader_)) return error;
-  auto arguments = plan::expandArguments(spec_.command->arguments, protocol::argumentValues(spec_));
-  if (!arguments) return arguments.takeError();
-  if (arguments->empty() || arguments->front().empty())
+  reader_ = TRY(MetricReader::make(*spec_.command, spec_.metrics));
+  auto arguments = TRY(plan::expandArguments(spec_.command->arguments, protocol::argumentValues(spec_)));
+  if (arguments.empty() || arguments.front().empty())
     return failure("the command has no program to run: its name comes from an inactive parameter");
-  program_.arguments = std::move(*arguments);
+  program_.arguments = std::move(arguments);
   program_.path = plan::programPath(program_.arguments.front(), spec_.root);
   program_.folder = spec_.folder;
   program_.out = plan::outputOf(spec_.folder, kOutput, rank_);
@@ -148,22 +148,22 @@ llvm::Error Trial::prepare() {
   // The trial as Python's `import expc` reads it (python/expc).
   if (plan::asksTrial(*spec_.command))
     setenv("EXPC_TRIAL_REQUEST",
-           base::canonicalJson(llvm::json::Object{{"kind", std::string(toString(spec_.kind))},
-                                                  {"seed", int64_t(spec_.seed)},
-                                                  {"settings", llvm::json::Object(spec_.settings)},
-                                                  {"parameters", llvm::json::Object(spec_.parameters)},
-                                                  {"report", base::jsonText(spec_.folder + "/" + plan::kTrialFile)}})
+           base::canonicalJson(json::Object{{"kind", std::string(toString(spec_.kind))},
+                                            {"seed", int64_t(spec_.seed)},
+                                            {"settings", json::Object(spec_.settings)},
+                                            {"parameters", json::Object(spec_.parameters)},
+                                            {"report", base::jsonText(spec_.folder + "/" + plan::kTrialFile)}})
                .c_str(),
            1);
   if (!spec_.prepared.empty()) setenv("EXPC_PREPARED", spec_.prepared.c_str(), 1);
   setenv("PYTHONFAULTHANDLER", "1", 0);  // Python then tells where it is (stacks.h)
   setenv("EXPC_SEED", std::to_string(spec_.seed).c_str(), 1);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 int Trial::run() {
   if (auto error = prepare()) {
-    events_.failed(llvm::toString(std::move(error)));
+    events_.failed(toString(std::move(error)));
     return 1;
   }
   if (spec_.isService()) return serve();
@@ -189,7 +189,7 @@ int Trial::run() {
   else if (end && !stacks.wasTold())
     code = stacks.wasCut() ? rehearsed(*end) : judge(*end);
   else if (!end)
-    events_.failed(llvm::toString(end.takeError()));
+    events_.failed(toString(end.takeError()));
   if (code != 0) log();
   return code;
 }
@@ -203,13 +203,13 @@ int Trial::serve() {
   // The engine learns when it was ready as the progress of a phase, in microseconds.
   auto attendant =
       ServiceAttendant::make(program_, *spec_.command->ready, valueOf("host"), port, [&](double seconds, pid_t pid) {
-        events_.progress(static_cast<uint64_t>(seconds * 1e6), static_cast<uint64_t>(pid), protocol::kReadyPhase);
+        events_.progress(uint64_t(seconds * 1e6), uint64_t(pid), protocol::kReadyPhase);
       });
-  if (!attendant) return give_up(llvm::toString(attendant.takeError()));
+  if (!attendant) return give_up(toString(attendant.takeError()));
   program_.attendant = &*attendant;
   auto end = runProgram(program_);
   program_.attendant = nullptr;
-  if (!end) return give_up(llvm::toString(end.takeError()));
+  if (!end) return give_up(toString(end.takeError()));
   int code = 1;
   if (!end->stuck.empty() || end->flooded)
     code = judge(*end);
@@ -243,7 +243,7 @@ int Trial::judge(const ProgramEnd& end) {
   ProgramEnd all = end;
   auto error = rank_ == 0 ? joinEnds(spec_.folder, spec_.world_size, serve::localRanks(), spec_.trial, all)
                           : leaveEnd(spec_.folder, rank_, spec_.trial, end);
-  if (error) return fail(llvm::toString(std::move(error)), end);
+  if (error) return fail(toString(std::move(error)), end);
   return rank_ == 0 ? readMetrics(all) : 0;  // rank 0 speaks for the trial
 }
 
@@ -297,7 +297,7 @@ void Trial::keep(const ProgramEnd& end) const {
   if (spec_.outputs.empty()) return;
   const std::vector<std::string> files = filesRead(*spec_.command);
   if (auto error = keepOutput(spec_.outputs, spec_.folder, files, end))
-    std::printf("the output is not stored: %s\n", llvm::toString(std::move(error)).c_str());
+    std::printf("the output is not stored: %s\n", toString(std::move(error)).c_str());
 }
 
 /// Removes files that the program left unchanged: they are copies of inputs and not its output,
@@ -318,7 +318,7 @@ int Trial::readMetrics(const ProgramEnd& end) {
       return fail(fmt::format("the service {} ended while the command ran", service.name), end);
   dropUnwritten();
   if (plan::asksTrial(*spec_.command))
-    if (auto error = joinRanks(spec_.folder)) return fail(llvm::toString(std::move(error)), end);
+    if (auto error = joinRanks(spec_.folder)) return fail(toString(std::move(error)), end);
   keep(end);
   protocol::Event result{.type = protocol::Event::Type::Result};
   {
@@ -333,18 +333,18 @@ int Trial::readMetrics(const ProgramEnd& end) {
     };
     auto error = reader_->verify(spec_.folder, spec_.root, next);
     if (!error) error = reader_->read(spec_.folder, end, result, next);
-    if (error) return fail(llvm::toString(std::move(error)), end);
+    if (error) return fail(toString(std::move(error)), end);
   }
   for (const auto& [name, value] : of_services_)
     if (value && result.metrics.get(name)) result.metrics[name] = *value;
   // Recorded as the program saw them.
   const char* threads = std::getenv("OMP_NUM_THREADS");
   const char* devices = std::getenv("CUDA_VISIBLE_DEVICES");
-  result.environment = llvm::json::Object{{"program", base::jsonText(end.file)},
-                                          {"arguments", base::jsonTexts(program_.arguments)},
-                                          {"omp_num_threads", base::jsonText(threads ? threads : "")},
-                                          {"cuda_visible_devices", base::jsonText(devices ? devices : "")},
-                                          {"seed", std::to_string(spec_.seed)}};
+  result.environment = json::Object{{"program", base::jsonText(end.file)},
+                                    {"arguments", base::jsonTexts(program_.arguments)},
+                                    {"omp_num_threads", base::jsonText(threads ? threads : "")},
+                                    {"cuda_visible_devices", base::jsonText(devices ? devices : "")},
+                                    {"seed", std::to_string(spec_.seed)}};
   if (end.left_behind > 0) result.notes.emplace_back(plan::Note::LeftBehind, "", double(end.left_behind));
   if (result.metrics.get("host_memory_peak") && end.peak_bytes <= end.least_peak)
     result.notes.emplace_back(plan::Note::StarterPeak);

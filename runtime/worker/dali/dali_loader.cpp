@@ -6,6 +6,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/loader.h"
 #include "runtime/worker/dali/pipeline.h"
 
@@ -37,20 +38,18 @@ class DaliLoader final : public data::Loader {
         library_(library),
         plan_(options_) {}
 
-  llvm::Error start();
+  Error start();
 
  private:
-  int64_t index(const Fed& fed, size_t item) const {
-    return (*fed.plan.order)[static_cast<size_t>(fed.plan.begin) + item];
-  }
-  llvm::Error choose(bool scale);
-  llvm::Error feedOne();
+  int64_t index(const Fed& fed, size_t item) const { return (*fed.plan.order)[size_t(fed.plan.begin) + item]; }
+  Error choose(bool scale);
+  Error feedOne();
   void feedAhead();
-  llvm::Error fill(Fed& fed) const;
-  llvm::Expected<std::optional<data::HostBatch>> take() override;
-  llvm::Expected<std::unique_ptr<Output>> takeScaled();
+  Error fill(Fed& fed) const;
+  Expected<std::optional<data::HostBatch>> take() override;
+  Expected<std::unique_ptr<Output>> takeScaled();
   bool asWanted(const Output& output) const;
-  llvm::Error explain(const Fed& fed, llvm::Error error) const;
+  Error explain(const Fed& fed, Error error) const;
 
   const data::Images& images_;
   const data::LoaderOptions options_;
@@ -65,76 +64,70 @@ class DaliLoader final : public data::Loader {
 };
 
 /// Builds the pipeline, with or without the operator that scales.
-llvm::Error DaliLoader::choose(bool scale) {
+Error DaliLoader::choose(bool scale) {
   graph_.scale = scale;
-  auto graph = makeGraph(graph_);
-  if (!graph) return graph.takeError();
-  if (auto error = Pipeline::create(library_, *graph,
-                                    {.batch = static_cast<int>(options_.batch),
-                                     .threads = static_cast<int>(std::max(1u, options_.workers)),
-                                     .ahead = options_.workers == 0 ? 1 : static_cast<int>(options_.prefetch),
-                                     .device = gpu_.index})
-                       .moveInto(pipeline_))
-    return error;
-  return llvm::Error::success();
+  auto graph = TRY(makeGraph(graph_));
+  pipeline_ = TRY(Pipeline::create(library_, graph,
+                                   {.batch = int(options_.batch),
+                                    .threads = int(std::max(1u, options_.workers)),
+                                    .ahead = options_.workers == 0 ? 1 : int(options_.prefetch),
+                                    .device = gpu_.index}));
+  return Error::success();
 }
 
-llvm::Error DaliLoader::start() {
+Error DaliLoader::start() {
   const data::Preparation& wanted = options_.preparation;
   graph_.preparation = wanted;
   graph_.on_device = gpu_.index >= 0;
-  auto order = plan_.beginEpoch();
-  if (!order) return order.takeError();
-  if (!*order) {
+  auto order = TRY(plan_.beginEpoch());
+  if (!order) {
     exhausted_ = true;
-    return llvm::Error::success();
+    return Error::success();
   }
   // Scaling costs DALI thrice the time of decoding even where it changes nothing: it is left out while images have the
   // size already. What the first one says is believed until a batch shows another size.
-  const int64_t first = (*order)->front();
+  const int64_t first = order->front();
   std::vector<uint8_t> scratch;
   auto shape = images_.shape();
   if (!shape) {
-    auto pixels = images_.read(first, scratch);
-    if (!pixels) return pixels.takeError();
-    shape = data::Shape{pixels->rows, pixels->cols, pixels->channels};
+    auto pixels = TRY(images_.read(first, scratch));
+    shape = data::Shape{pixels.rows, pixels.cols, pixels.channels};
   }
   graph_.source = !images_.file(first).empty() ? Source::Files
                   : shape->channels == 1       ? Source::GreyPixels
                                                : Source::Pixels;
-  if (auto error = choose(shape->rows != wanted.rows || shape->cols != wanted.cols)) return error;
+  TRY(choose(shape->rows != wanted.rows || shape->cols != wanted.cols));
   for (unsigned i = 0; i < options_.prefetch; ++i) feedAhead();
-  return llvm::Error::success();
+  return Error::success();
 }
 
 void DaliLoader::feedAhead() {
   if (options_.workers == 0 || exhausted_) return;
   if (auto error = feedOne()) {
-    deferred_ = llvm::toString(std::move(error));
+    deferred_ = toString(std::move(error));
     exhausted_ = true;
   }
 }
 
 /// Feeds the next batch of the plan, if there is one.
-llvm::Error DaliLoader::feedOne() {
+Error DaliLoader::feedOne() {
   if (!plan_.hasNext()) {
-    auto order = plan_.beginEpoch();
-    if (!order) return order.takeError();
-    if (!*order) {
+    auto order = TRY(plan_.beginEpoch());
+    if (!order) {
       exhausted_ = true;
-      return llvm::Error::success();
+      return Error::success();
     }
   }
   Fed fed;
   fed.plan = plan_.next();
-  if (auto error = fill(fed)) return error;
-  if (auto error = pipeline_->run(fed.samples)) return error;
+  TRY(fill(fed));
+  TRY(pipeline_->run(fed.samples));
   fed_.push_back(std::move(fed));
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error DaliLoader::fill(Fed& fed) const {
-  const auto count = static_cast<size_t>(fed.plan.count);
+Error DaliLoader::fill(Fed& fed) const {
+  const auto count = size_t(fed.plan.count);
   fed.samples.resize(count);
   if (graph_.source == Source::Files) fed.paths.resize(count);
   if (graph_.source != Source::Files) fed.scratch.resize(count);
@@ -147,15 +140,14 @@ llvm::Error DaliLoader::fill(Fed& fed) const {
       sample.name = fed.paths[i].c_str();
       continue;
     }
-    auto pixels = images_.read(index(fed, i), fed.scratch[i]);
-    if (!pixels) return pixels.takeError();
-    if (pixels->channels != (graph_.source == Source::GreyPixels ? 1 : 3))
-      return base::failure("loader dali: image {} of {} has {} channels, others have another number", index(fed, i),
-                           images_.origin(), pixels->channels);
-    sample.data = pixels->data;
-    sample.shape = {pixels->rows, pixels->cols, pixels->channels};
+    auto pixels = TRY(images_.read(index(fed, i), fed.scratch[i]));
+    if (pixels.channels != (graph_.source == Source::GreyPixels ? 1 : 3))
+      return failure("loader dali: image {} of {} has {} channels, others have another number", index(fed, i),
+                     images_.origin(), pixels.channels);
+    sample.data = pixels.data;
+    sample.shape = {pixels.rows, pixels.cols, pixels.channels};
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 bool DaliLoader::asWanted(const Output& output) const {
@@ -166,36 +158,34 @@ bool DaliLoader::asWanted(const Output& output) const {
 }
 
 /// The oldest batch. Where one shows that its images do want scaling, what is under way begins anew with it.
-llvm::Expected<std::unique_ptr<Output>> DaliLoader::takeScaled() {
+Expected<std::unique_ptr<Output>> DaliLoader::takeScaled() {
   while (true) {
     auto output = pipeline_->take(gpu_.stream);
     if (!output) return explain(fed_.front(), output.takeError());
     if (asWanted(**output) || graph_.scale) return output;
     output->reset();
-    if (auto error = choose(true)) return error;
-    for (const Fed& fed : fed_)
-      if (auto error = pipeline_->run(fed.samples)) return error;
+    TRY(choose(true));
+    for (const Fed& fed : fed_) TRY(pipeline_->run(fed.samples));
   }
 }
 
-llvm::Expected<std::optional<data::HostBatch>> DaliLoader::take() {
+Expected<std::optional<data::HostBatch>> DaliLoader::take() {
   if (fed_.empty() && !exhausted_) {
-    if (auto error = feedOne()) return error;
+    TRY(feedOne());
   }
-  if (fed_.empty() && !deferred_.empty()) return base::failure("{}", deferred_);
+  if (fed_.empty() && !deferred_.empty()) return failure("{}", deferred_);
   if (fed_.empty()) return std::nullopt;
-  auto output = takeScaled();
-  if (!output) return output.takeError();
+  auto output = TRY(takeScaled());
   const Fed fed = std::move(fed_.front());
   fed_.pop_front();
-  const size_t bytes = static_cast<size_t>(fed.plan.count) * options_.preparation.imageBytes();
-  if (!asWanted(**output) || (*output)->bytes() != bytes)
-    return base::failure("loader dali: DALI returned {} bytes for {} images of {}, expected {}", (*output)->bytes(),
-                         fed.plan.count, images_.origin(), bytes);
+  const size_t bytes = size_t(fed.plan.count) * options_.preparation.imageBytes();
+  if (!asWanted(*output) || output->bytes() != bytes)
+    return failure("loader dali: DALI returned {} bytes for {} images of {}, expected {}", output->bytes(),
+                   fed.plan.count, images_.origin(), bytes);
   auto held = std::make_shared<Held>();
   held->pipeline = pipeline_;
-  held->output = std::move(*output);
-  for (size_t i = 0; i < static_cast<size_t>(fed.plan.count); ++i) held->labels.push_back(images_.label(index(fed, i)));
+  held->output = std::move(output);
+  for (size_t i = 0; i < size_t(fed.plan.count); ++i) held->labels.push_back(images_.label(index(fed, i)));
   data::HostBatch batch = data::delivered(fed.plan);
   batch.images = held->output->data();
   batch.labels = held->labels.data();
@@ -206,36 +196,34 @@ llvm::Expected<std::optional<data::HostBatch>> DaliLoader::take() {
 }
 
 /// DALI does not always say which image it could not prepare; ours is asked then.
-llvm::Error DaliLoader::explain(const Fed& fed, llvm::Error error) const {
-  const std::string said = llvm::toString(std::move(error));
+Error DaliLoader::explain(const Fed& fed, Error error) const {
+  const std::string said = toString(std::move(error));
   std::string ours;
   std::vector<uint8_t> scratch;
-  for (size_t i = 0; i < static_cast<size_t>(fed.plan.count) && ours.empty(); ++i) {
+  for (size_t i = 0; i < size_t(fed.plan.count) && ours.empty(); ++i) {
     auto pixels = images_.read(index(fed, i), scratch);
-    if (!pixels) ours = llvm::toString(pixels.takeError());
+    if (!pixels) ours = toString(pixels.takeError());
   }
   if (ours.empty()) {
     ours = fmt::format("loader dali: one of {} images of {} cannot be prepared", fed.plan.count, images_.origin());
     for (const std::string& path : fed.paths)
       if (said.find(path) != std::string::npos) ours = path + ": DALI cannot decode this image";
   }
-  return base::failure("{} (DALI says: {})", ours, said);
+  return failure("{} (DALI says: {})", ours, said);
 }
 
 }  // namespace
 
 bool isBuilt() { return true; }
 
-llvm::Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& images, data::LoaderOptions options,
-                                                          Gpu gpu) {
-  if (auto error = data::checkOptions(options)) return error;
+Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& images, data::LoaderOptions options, Gpu gpu) {
+  TRY(data::checkOptions(options));
   if (options.on_corrupt != data::OnCorrupt::Fail)
-    return base::failure(
+    return failure(
         "loader dali: DALI rejects a whole batch for one corrupt image; use on_corrupt = fail, or another loader");
-  auto library = load();
-  if (!library) return library.takeError();
-  auto loader = std::make_unique<DaliLoader>(images, std::move(options), gpu, **library);
-  if (auto error = loader->start()) return error;
+  auto library = TRY(load());
+  auto loader = std::make_unique<DaliLoader>(images, std::move(options), gpu, *library);
+  TRY(loader->start());
   return loader;
 }
 

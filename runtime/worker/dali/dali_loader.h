@@ -2,10 +2,9 @@
 
 // The loader `dali`: NVIDIA DALI prepares the batches, on the host or on a GPU.
 
-#include <llvm/Support/Error.h>
-
 #include <memory>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/batches.h"
 
 namespace expc::dali {
@@ -26,7 +25,7 @@ bool isBuilt();
 ///
 /// `images` must live longer than the loader and its batches. An error when DALI is missing or does not start, or when
 /// it cannot do what is asked: bfloat16, or skipping corrupt images. An image that cannot be decoded is named.
-llvm::Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& images, data::LoaderOptions options,
-                                                          Gpu gpu = {});
+Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& images, data::LoaderOptions options,
+                                                    Gpu gpu = {});
 
 }  // namespace expc::dali

@@ -24,11 +24,11 @@ using data::Element;
 using data::HostBatch;
 using data::Layout;
 
-std::string textOf(llvm::Error error) { return llvm::toString(std::move(error)); }
+std::string textOf(Error error) { return toString(std::move(error)); }
 
 std::unique_ptr<data::Images> greySet(int64_t count) {
   auto made = data::synthetic(count, 3);
-  REQUIRE(static_cast<bool>(made));
+  REQUIRE(bool(made));
   return std::move(made->train);
 }
 
@@ -37,24 +37,23 @@ class PpmFolder : public data::Images {
  public:
   explicit PpmFolder(const std::vector<data::Shape>& shapes) {
     for (size_t i = 0; i < shapes.size(); ++i) {
-      std::vector<uint8_t> pixels(static_cast<size_t>(shapes[i].rows * shapes[i].cols * 3));
+      std::vector<uint8_t> pixels(size_t(shapes[i].rows * shapes[i].cols * 3));
       for (size_t k = 0; k < pixels.size(); ++k)
-        pixels[k] = static_cast<uint8_t>(128 + 100 * std::sin(0.07 * static_cast<double>(k) + static_cast<double>(i)));
-      std::ofstream(file(static_cast<int64_t>(i)), std::ios::binary)
-          << "P6\n"
-          << shapes[i].cols << " " << shapes[i].rows << "\n255\n"
-          << std::string(pixels.begin(), pixels.end());
+        pixels[k] = uint8_t(128 + 100 * std::sin(0.07 * double(k) + double(i)));
+      std::ofstream(file(int64_t(i)), std::ios::binary) << "P6\n"
+                                                        << shapes[i].cols << " " << shapes[i].rows << "\n255\n"
+                                                        << std::string(pixels.begin(), pixels.end());
       images_.push_back({std::move(pixels), shapes[i]});
     }
   }
-  int64_t count() const override { return static_cast<int64_t>(images_.size()); }
+  int64_t count() const override { return int64_t(images_.size()); }
   int64_t classes() const override { return 5; }
   const std::string& origin() const override { return folder_.path; }
   std::optional<data::Shape> shape() const override { return std::nullopt; }
   int64_t label(int64_t index) const override { return index % 5; }
-  llvm::Expected<data::Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
+  Expected<data::Pixels> read(int64_t index, std::vector<uint8_t>&) const override {
     if (index == broken_) return llvm::createStringError(file(index) + ": it is broken");
-    const auto& image = images_[static_cast<size_t>(index)];
+    const auto& image = images_[size_t(index)];
     return data::Pixels{image.pixels.data(), image.shape.rows, image.shape.cols, 3};
   }
   std::string file(int64_t index) const override { return folder_.path + "/" + std::to_string(index) + ".ppm"; }
@@ -108,7 +107,7 @@ double valueOf(const HostBatch& batch, const data::Preparation& p, size_t i) {
 
 /// Whether value k of an image lies in its outermost rows or columns.
 bool atEdge(size_t k, const data::Preparation& p) {
-  const auto at = static_cast<int64_t>(k), area = p.rows * p.cols;
+  const auto at = int64_t(k), area = p.rows * p.cols;
   const int64_t pixel = p.layout == Layout::Nhwc ? at / p.channels : at % area;
   const int64_t row = pixel / p.cols, col = pixel % p.cols;
   return row == 0 || col == 0 || row == p.rows - 1 || col == p.cols - 1;
@@ -136,17 +135,17 @@ double largestDifference(const data::Images& images, const data::LoaderOptions& 
     CHECK_FALSE((*batch)->on_device);
     const auto order = wanted.order(epoch);
     for (int64_t i = 0; i < (*batch)->count; ++i) {
-      const int64_t index = order[static_cast<size_t>(seen + i)];
+      const int64_t index = order[size_t(seen + i)];
       CHECK((*batch)->labels[i] == images.label(index));
       auto pixels = images.read(index, scratch);
-      REQUIRE(static_cast<bool>(pixels));
+      REQUIRE(bool(pixels));
       REQUIRE(textOf(preparer.apply(*pixels, memory.data())).empty());
       HostBatch ours;
       ours.images = memory.data();
       for (size_t k = 0; k < values; ++k) {
         if (inner && atEdge(k, plain)) continue;
-        worst = std::max(worst, std::abs(valueOf(**batch, wanted.preparation, static_cast<size_t>(i) * values + k) -
-                                         valueOf(ours, plain, k)));
+        worst = std::max(
+            worst, std::abs(valueOf(**batch, wanted.preparation, size_t(i) * values + k) - valueOf(ours, plain, k)));
       }
     }
     seen += (*batch)->count;
@@ -167,8 +166,8 @@ TEST_CASE("grey images from memory are prepared as ours are, in every type and l
   const data::Images& images = *made;
   for (Layout layout : {Layout::Nchw, Layout::Nhwc}) {
     for (Element element : {Element::Float32, Element::Float64, Element::Float16, Element::UInt8}) {
-      CAPTURE(static_cast<int>(layout));
-      CAPTURE(static_cast<int>(element));
+      CAPTURE(int(layout));
+      CAPTURE(int(element));
       auto wanted = options(20, 8, 45);
       wanted.preparation.layout = layout;
       wanted.preparation.element = element;
@@ -225,11 +224,11 @@ TEST_CASE("epochs end with a short batch, or without it") {
     CHECK(largestDifference(images, wanted) < 2e-5);
     wanted.drop_last = true;
     auto loader = makeLoader(images, wanted);
-    REQUIRE(static_cast<bool>(loader));
+    REQUIRE(bool(loader));
     int batches = 0;
     for (;;) {
       auto batch = (*loader)->next();
-      REQUIRE(static_cast<bool>(batch));
+      REQUIRE(bool(batch));
       if (!*batch) break;
       CHECK((*batch)->count == 4);
       ++batches;
@@ -245,11 +244,11 @@ TEST_CASE("without end it goes on, and stops in the middle") {
   auto wanted = options(8, 4, 16);
   wanted.epochs = 0;
   auto loader = makeLoader(images, wanted);
-  REQUIRE(static_cast<bool>(loader));
+  REQUIRE(bool(loader));
   std::vector<HostBatch> kept;
   for (int i = 0; i < 9; ++i) {
     auto batch = (*loader)->next();
-    REQUIRE(static_cast<bool>(batch));
+    REQUIRE(bool(batch));
     REQUIRE(batch->has_value());
     CHECK((*batch)->epoch == i / 2);
     kept.push_back(std::move(**batch));
@@ -267,8 +266,8 @@ TEST_CASE("a file that cannot be decoded is named at its batch's turn, and again
   PpmFolder images(std::vector<data::Shape>(6, {20, 20, 3}));
   images.breakFile(3);
   auto loader = makeLoader(images, options(6, 2, 20));
-  REQUIRE(static_cast<bool>(loader));
-  REQUIRE(static_cast<bool>((*loader)->next()));
+  REQUIRE(bool(loader));
+  REQUIRE(bool((*loader)->next()));
   std::string text;
   for (int i = 0; i < 3 && text.empty(); ++i) {
     auto batch = (*loader)->next();

@@ -33,7 +33,7 @@ class Chain {
 
 std::vector<float> scaled(const double (&values)[data::kChannels], int64_t channels) {
   std::vector<float> result;
-  for (int64_t c = 0; c < channels; ++c) result.push_back(static_cast<float>(values[c] * 255));
+  for (int64_t c = 0; c < channels; ++c) result.push_back(float(values[c] * 255));
   return result;
 }
 
@@ -55,12 +55,12 @@ void addNormalise(Chain& chain, Backend backend, const data::Preparation& wanted
 
 }  // namespace
 
-llvm::Expected<Graph> makeGraph(const GraphOptions& options) {
+Expected<Graph> makeGraph(const GraphOptions& options) {
   const data::Preparation& wanted = options.preparation;
   if (wanted.element == Element::BFloat16)
-    return base::failure("loader dali: DALI has no bfloat16; use transfer_dtype = as_input, or another loader");
+    return failure("loader dali: DALI has no bfloat16; use transfer_dtype = as_input, or another loader");
   if (options.source == Source::Pixels && wanted.channels == 1)
-    return base::failure("loader dali: cannot convert colour images to grey");
+    return failure("loader dali: cannot convert colour images to grey");
 
   const Backend backend = options.on_device ? Backend::Gpu : Backend::Cpu;
   const bool files = options.source == Source::Files;
@@ -85,7 +85,7 @@ llvm::Expected<Graph> makeGraph(const GraphOptions& options) {
   if (options.scale) {
     // Linear with antialiasing, which is DALI's default: a triangle that widens where an axis shrinks.
     chain.add("Resize", backend, "scaled",
-              {{"size", std::vector<float>{static_cast<float>(wanted.rows), static_cast<float>(wanted.cols)}},
+              {{"size", std::vector<float>{float(wanted.rows), float(wanted.cols)}},
                {"interp_type", kLinear},
                {"antialias", true},
                {"dtype", rounded ? kUInt8 : kFloat}});

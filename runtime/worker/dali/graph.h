@@ -3,13 +3,12 @@
 // What DALI is asked to do, as plain values: which operators, on what, with which arguments. Nothing of DALI here, so
 // that what would run on a GPU is tested without one.
 
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/preparation.h"
 
 namespace expc::dali {
@@ -63,6 +62,6 @@ struct GraphOptions {
 /// The chain that prepares images as data::Preparer does. Grey pixels are made three channels first, while they are
 /// small, and scaled as fp32; colour is scaled in 8 bits, as PIL scales it. An error when DALI cannot: it has no
 /// bfloat16, and colour is not made grey here.
-llvm::Expected<Graph> makeGraph(const GraphOptions& options);
+Expected<Graph> makeGraph(const GraphOptions& options);
 
 }  // namespace expc::dali

@@ -43,7 +43,7 @@ GraphOptions options(Source source, Element element, Layout layout) {
 
 std::string textOf(const GraphOptions& wanted) {
   auto graph = makeGraph(wanted);
-  REQUIRE(static_cast<bool>(graph));
+  REQUIRE(bool(graph));
   return text(*graph);
 }
 
@@ -121,13 +121,13 @@ TEST_CASE("one channel stays one") {
 TEST_CASE("what DALI cannot do is said") {
   auto bf16 = makeGraph(options(Source::Files, Element::BFloat16, Layout::Nchw));
   REQUIRE(!bf16);
-  CHECK(llvm::toString(bf16.takeError()) ==
+  CHECK(toString(bf16.takeError()) ==
         "loader dali: DALI has no bfloat16; use transfer_dtype = as_input, or another loader");
   auto grey = options(Source::Pixels, Element::Float32, Layout::Nchw);
   grey.preparation.channels = 1;
   auto refused = makeGraph(grey);
   REQUIRE(!refused);
-  CHECK(llvm::toString(refused.takeError()) == "loader dali: cannot convert colour images to grey");
+  CHECK(toString(refused.takeError()) == "loader dali: cannot convert colour images to grey");
 }
 
 }  // namespace expc::dali

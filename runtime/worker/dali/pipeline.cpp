@@ -2,20 +2,20 @@
 
 #include <dlfcn.h>
 #include <llvm/ADT/SmallVector.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 
 namespace expc::dali {
 namespace {
 
 /// `root` is the folder nvidia/dali of the wheel; nvidia/nvimgcodec beside it is found by DALI itself.
-llvm::Error open(const std::string& root, Library& library) {
+Error open(const std::string& root, Library& library) {
   void* handles[2] = {};
   // The operators enter themselves into the first library's list as the second is loaded.
   const char* const names[2] = {"libdali.so", "libdali_operators.so"};
@@ -39,7 +39,7 @@ llvm::Error open(const std::string& root, Library& library) {
   EXPC_DALI_FUNCTIONS(EXPC_DALI_RESOLVE)
 #undef EXPC_DALI_RESOLVE
   if (library.daliInit() != DALI_SUCCESS) return library.error("it does not start");
-  return llvm::Error::success();
+  return Error::success();
 }
 
 daliStorageDevice_t storage(const Edge& edge) { return edge.on_device ? DALI_STORAGE_GPU : DALI_STORAGE_CPU; }
@@ -71,47 +71,47 @@ daliArgDesc_t describe(const Argument& argument) {
 
 }  // namespace
 
-llvm::Error Library::error(const std::string& what) const {
-  return base::failure("loader dali: {}: {}", what, plainMessage(daliGetLastErrorMessage()));
+Error Library::error(const std::string& what) const {
+  return failure("loader dali: {}: {}", what, plainMessage(daliGetLastErrorMessage()));
 }
 
-llvm::Expected<const Library*> load() {
+Expected<const Library*> load() {
   static std::mutex mutex;
   static Library library;
   static bool loaded = false;
   std::lock_guard lock(mutex);
   if (!loaded) {
     const char* root = std::getenv("EXPC_DALI_ROOT");
-    if (auto error = open(root && *root ? root : base::programFolder() / EXPC_DALI_FOLDER, library)) return error;
+    TRY(open(root && *root ? root : base::programFolder() / EXPC_DALI_FOLDER, library));
     loaded = true;
   }
   return &library;
 }
 
 std::string plainMessage(const char* message) {
-  llvm::SmallVector<llvm::StringRef, 16> lines;
-  llvm::StringRef(message ? message : "").split(lines, '\n', -1, /*KeepEmpty=*/false);
+  llvm::SmallVector<StringRef, 16> lines;
+  StringRef(message ? message : "").split(lines, '\n', -1, /*KeepEmpty=*/false);
   std::string result;
-  for (llvm::StringRef line : lines) {
+  for (StringRef line : lines) {
     line = line.trim();
     if (line.empty() || line == "Critical error in pipeline:" ||
         line == "Current pipeline object is no longer valid." || line.starts_with("C++ context:") ||
         line.starts_with("Stacktrace") || line.starts_with("[frame "))
       continue;
-    if (!result.empty()) result += llvm::StringRef(result).ends_with(":") ? " " : "; ";
+    if (!result.empty()) result += StringRef(result).ends_with(":") ? " " : "; ";
     result += line;
   }
   return result.empty() ? "no reason given" : result;
 }
 
-llvm::Expected<std::shared_ptr<Pipeline>> Pipeline::create(const Library& library, const Graph& graph,
-                                                           const PipelineOptions& options) {
+Expected<std::shared_ptr<Pipeline>> Pipeline::create(const Library& library, const Graph& graph,
+                                                     const PipelineOptions& options) {
   std::shared_ptr<Pipeline> result(new Pipeline(library, graph));
-  if (auto error = result->build(options)) return error;
+  TRY(result->build(options));
   return result;
 }
 
-llvm::Error Pipeline::build(const PipelineOptions& options) {
+Error Pipeline::build(const PipelineOptions& options) {
   daliPipelineParams_t params{};
   DALI_SET_PARAM(params, max_batch_size, options.batch);
   DALI_SET_PARAM(params, num_threads, options.threads);
@@ -132,17 +132,16 @@ llvm::Error Pipeline::build(const PipelineOptions& options) {
   input.ndim = graph_.dimensions;
   input.layout = graph_.input_layout.c_str();
   if (library_.daliPipelineAddExternalInput(pipeline_, &input) != DALI_SUCCESS) return library_.error("no input");
-  for (const Operator& op : graph_.operators)
-    if (auto error = add(op)) return error;
+  for (const Operator& op : graph_.operators) TRY(add(op));
   daliPipelineIODesc_t output{};
   output.name = graph_.output.name.c_str();
   output.device = storage(graph_.output);
   if (library_.daliPipelineSetOutputs(pipeline_, 1, &output) != DALI_SUCCESS) return library_.error("no output");
   if (library_.daliPipelineBuild(pipeline_) != DALI_SUCCESS) return library_.error("the pipeline cannot be built");
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error Pipeline::add(const Operator& op) {
+Error Pipeline::add(const Operator& op) {
   std::vector<daliArgDesc_t> arguments;
   arguments.reserve(op.arguments.size());
   for (const Argument& argument : op.arguments) arguments.push_back(describe(argument));
@@ -151,15 +150,15 @@ llvm::Error Pipeline::add(const Operator& op) {
   daliOperatorDesc_t description{};
   description.schema_name = op.schema.c_str();
   description.instance_name = op.output.name.c_str();
-  description.backend = kBackends[static_cast<size_t>(op.backend)];
+  description.backend = kBackends[size_t(op.backend)];
   description.num_inputs = description.num_outputs = 1;
   description.inputs = &input;
   description.outputs = &output;
-  description.num_args = static_cast<int>(arguments.size());
+  description.num_args = int(arguments.size());
   description.args = arguments.data();
   if (library_.daliPipelineAddOperator(pipeline_, &description) != DALI_SUCCESS)
     return library_.error("operator " + op.schema);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 Pipeline::~Pipeline() {
@@ -167,7 +166,7 @@ Pipeline::~Pipeline() {
   if (pipeline_) library_.daliPipelineDestroy(pipeline_);
 }
 
-llvm::Error Pipeline::run(const std::vector<Sample>& samples) {
+Error Pipeline::run(const std::vector<Sample>& samples) {
   std::vector<daliTensorDesc_t> tensors(samples.size());
   for (size_t i = 0; i < samples.size(); ++i) {
     tensors[i].ndim = graph_.dimensions;
@@ -179,39 +178,38 @@ llvm::Error Pipeline::run(const std::vector<Sample>& samples) {
   daliTensorList_h list = nullptr;
   if (library_.daliTensorListCreate(&list, daliBufferPlacement_t{}) != DALI_SUCCESS)
     return library_.error("no list of images");
-  const auto feed = [&]() -> llvm::Error {
-    if (library_.daliTensorListAttachSamples(list, static_cast<int>(tensors.size()), graph_.dimensions, DALI_UINT8,
+  const auto feed = [&]() -> Error {
+    if (library_.daliTensorListAttachSamples(list, int(tensors.size()), graph_.dimensions, DALI_UINT8,
                                              graph_.input_layout.c_str(), tensors.data(), nullptr) != DALI_SUCCESS)
       return library_.error("images are refused");
     for (size_t i = 0; i < samples.size(); ++i) {
-      if (samples[i].name &&
-          library_.daliTensorListSetSourceInfo(list, static_cast<int>(i), samples[i].name) != DALI_SUCCESS)
+      if (samples[i].name && library_.daliTensorListSetSourceInfo(list, int(i), samples[i].name) != DALI_SUCCESS)
         return library_.error("a name is refused");
     }
     if (library_.daliPipelineFeedInput(pipeline_, graph_.input.c_str(), list, nullptr, DALI_FEED_INPUT_NO_COPY,
                                        nullptr) != DALI_SUCCESS)
       return library_.error("a batch is refused");
     if (library_.daliPipelineRun(pipeline_) != DALI_SUCCESS) return library_.error("the pipeline does not run");
-    return llvm::Error::success();
+    return Error::success();
   };
   auto error = feed();
   library_.daliTensorListDecRef(list, nullptr);
   return error;
 }
 
-llvm::Expected<std::unique_ptr<Output>> Pipeline::take(void* stream) {
+Expected<std::unique_ptr<Output>> Pipeline::take(void* stream) {
   const auto device_stream = static_cast<cudaStream_t>(stream);
   daliPipelineOutputs_h outputs = nullptr;
   const daliResult_t result = graph_.output.on_device
                                   ? library_.daliPipelinePopOutputsAsync(pipeline_, &outputs, device_stream)
                                   : library_.daliPipelinePopOutputs(pipeline_, &outputs);
-  if (result != DALI_SUCCESS) return base::failure("{}", plainMessage(library_.daliGetLastErrorMessage()));
+  if (result != DALI_SUCCESS) return failure("{}", plainMessage(library_.daliGetLastErrorMessage()));
   auto output = std::make_unique<Output>(library_, outputs);
-  if (auto error = output->open(graph_.output.on_device ? &device_stream : nullptr)) return error;
+  TRY(output->open(graph_.output.on_device ? &device_stream : nullptr));
   return output;
 }
 
-llvm::Error Output::open(const cudaStream_t* stream) {
+Error Output::open(const cudaStream_t* stream) {
   if (library_.daliPipelineOutputsGet(outputs_, &list_, 0) != DALI_SUCCESS) return library_.error("no batch");
   // DALI's memory is used again in the order of this stream: not before the network has read it.
   if (stream && library_.daliTensorListSetStream(list_, stream, false) != DALI_SUCCESS)
@@ -222,15 +220,14 @@ llvm::Error Output::open(const cudaStream_t* stream) {
       library_.daliTensorListGetByteSize(list_, &bytes_) != DALI_SUCCESS)
     return library_.error("no shape");
   for (int i = 1; i < count; ++i)
-    if (!std::equal(shapes, shapes + dimensions, shapes + static_cast<ptrdiff_t>(i) * dimensions))
-      return llvm::Error::success();
+    if (!std::equal(shapes, shapes + dimensions, shapes + ptrdiff_t(i) * dimensions)) return Error::success();
   image_shape_.assign(shapes, shapes + dimensions);
   if (library_.daliTensorListViewAsTensor(list_, &tensor_) != DALI_SUCCESS)
     return library_.error("the batch is not in one piece");
   daliTensorDesc_t description{};
   if (library_.daliTensorGetDesc(tensor_, &description) != DALI_SUCCESS) return library_.error("no tensor");
   data_ = description.data;
-  return llvm::Error::success();
+  return Error::success();
 }
 
 Output::~Output() {

@@ -5,7 +5,6 @@
 // own; all calls here come from one thread at a time.
 
 #include <dali/dali.h>
-#include <llvm/Support/Error.h>
 
 #include <array>
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/worker/dali/graph.h"
 
 namespace expc::dali {
@@ -50,12 +50,12 @@ struct Library {
 #undef EXPC_DALI_POINTER
 
   /// An error with DALI's message for the last call that failed in this thread, as one line after `what`.
-  llvm::Error error(const std::string& what) const;
+  Error error(const std::string& what) const;
 };
 
 /// Loads DALI once; later calls give the same. From the folder in EXPC_DALI_ROOT if that is set, else from where it was
 /// found when this was built, as seen from this program. The error says how to get it.
-llvm::Expected<const Library*> load();
+Expected<const Library*> load();
 
 /// DALI's message for people: without the lines that all of them have and without its sources' places.
 std::string plainMessage(const char* message);
@@ -89,7 +89,7 @@ class Output {
 
  private:
   friend class Pipeline;
-  llvm::Error open(const cudaStream_t* stream);
+  Error open(const cudaStream_t* stream);
 
   const Library& library_;
   daliPipelineOutputs_h outputs_;
@@ -102,21 +102,21 @@ class Output {
 
 class Pipeline {
  public:
-  static llvm::Expected<std::shared_ptr<Pipeline>> create(const Library& library, const Graph& graph,
-                                                          const PipelineOptions& options);
+  static Expected<std::shared_ptr<Pipeline>> create(const Library& library, const Graph& graph,
+                                                    const PipelineOptions& options);
   ~Pipeline();
   Pipeline& operator=(Pipeline&&) = delete;
 
   /// Feeds a batch and starts work on it.
-  llvm::Error run(const std::vector<Sample>& samples);
+  Error run(const std::vector<Sample>& samples);
   /// The oldest batch that was fed and not taken, when it is done; on a device, ready for what is queued on `stream`
   /// afterwards. An error is DALI's for that batch.
-  llvm::Expected<std::unique_ptr<Output>> take(void* stream);
+  Expected<std::unique_ptr<Output>> take(void* stream);
 
  private:
   Pipeline(const Library& library, const Graph& graph) : library_(library), graph_(graph) {}
-  llvm::Error build(const PipelineOptions& options);
-  llvm::Error add(const Operator& op);
+  Error build(const PipelineOptions& options);
+  Error add(const Operator& op);
 
   const Library& library_;
   const Graph graph_;

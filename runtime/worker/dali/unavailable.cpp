@@ -7,9 +7,9 @@ namespace expc::dali {
 
 bool isBuilt() { return false; }
 
-llvm::Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& /*images*/,
-                                                          data::LoaderOptions /*options*/, Gpu) {
-  return base::failure(
+Expected<std::unique_ptr<data::Batches>> makeLoader(const data::Images& /*images*/, data::LoaderOptions /*options*/,
+                                                    Gpu) {
+  return failure(
       "loader dali: this worker was built without NVIDIA DALI; run `tools/setup --dali` and then `make build`");
 }
 

@@ -47,7 +47,7 @@ class CpuDevice final : public Device {
   std::unique_ptr<profile::Probe> probe() const override { return profile::makeOperatorProbe(); }
   // RAPL's counters are readable for administrators only.
   std::optional<double> energy() const override { return std::nullopt; }
-  void describe(llvm::json::Object& environment) const override {
+  void describe(json::Object& environment) const override {
     environment["device"] = "cpu";
     environment["threads"] = at::get_num_threads();
     environment["cpu_capability"] = at::get_cpu_capability();
@@ -58,11 +58,11 @@ class CpuDevice final : public Device {
   std::vector<Clock::time_point> marks_;
 };
 
-llvm::Expected<std::unique_ptr<Device>> openCpu(llvm::ArrayRef<llvm::json::Value> slots) {
+Expected<std::unique_ptr<Device>> openCpu(ArrayRef<json::Value> slots) {
   return std::make_unique<CpuDevice>(slotThreads(slots.front()));
 }
 
-void cpuLibraries(llvm::json::Object& into) { into["torch"] = TORCH_VERSION; }
+void cpuLibraries(json::Object& into) { into["torch"] = TORCH_VERSION; }
 
 }  // namespace
 
@@ -91,23 +91,22 @@ void InFlight::reclaim(size_t most) {
   }
 }
 
-int slotThreads(const llvm::json::Value& slot) {
-  const llvm::json::Object* object = slot.getAsObject();
+int slotThreads(const json::Value& slot) {
+  const json::Object* object = slot.getAsObject();
   if (object) {
-    if (const auto threads = object->getInteger("threads"); threads && *threads > 0) return static_cast<int>(*threads);
-    const llvm::json::Array* cores = object->getArray("cores");
-    if (cores && !cores->empty()) return static_cast<int>(cores->size());
+    if (const auto threads = object->getInteger("threads"); threads && *threads > 0) return int(*threads);
+    const json::Array* cores = object->getArray("cores");
+    if (cores && !cores->empty()) return int(cores->size());
   }
-  return static_cast<int>(base::allCores());
+  return int(base::allCores());
 }
 
-llvm::Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& backends,
-                                                   llvm::ArrayRef<llvm::json::Value> slots) {
-  const llvm::json::Object* object = slots.front().getAsObject();
-  const llvm::StringRef name = object ? object->getString("device").value_or("") : "";
+Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& backends, ArrayRef<json::Value> slots) {
+  const json::Object* object = slots.front().getAsObject();
+  const StringRef name = object ? object->getString("device").value_or("") : "";
   std::string known;
   for (const Backend& backend : backends) {
-    if (name == llvm::StringRef(backend.name)) return backend.open(slots);
+    if (name == StringRef(backend.name)) return backend.open(slots);
     known += (known.empty() ? "" : ", ") + std::string(backend.name);
   }
   return llvm::createStringError("the device is '" + name + "', but this worker knows only: " + known +
@@ -128,7 +127,7 @@ EnergyCounter nvmlEnergy(const std::string& pci_bus) {
   return [nvml, device, found]() -> std::optional<double> {
     unsigned long long millijoules = 0;
     if (!found || !nvml->call("nvmlDeviceGetTotalEnergyConsumption", device, &millijoules)) return std::nullopt;
-    return static_cast<double>(millijoules) * 1e-3;
+    return double(millijoules) * 1e-3;
   };
 }
 

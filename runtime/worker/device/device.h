@@ -7,8 +7,6 @@
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <deque>
@@ -20,6 +18,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::comm {
 class Communicator;
@@ -166,7 +166,7 @@ class Device {
   /// cannot be read. Use energyBetween() for differences.
   virtual std::optional<double> energy() const = 0;
   /// Adds what influences times here: threads, instruction set, device name, versions.
-  virtual void describe(llvm::json::Object& environment) const = 0;
+  virtual void describe(json::Object& environment) const = 0;
 };
 
 /// Joules between two readings of a counter. Nothing if one is missing, or if the counter did not
@@ -185,9 +185,9 @@ EnergyCounter nvmlEnergy(const std::string& pci_bus);
 struct Backend {
   std::string_view name;  // as in a slot's "device": "cpu" or "cuda"
   /// Opens the device of the first slot; measurements cover the devices of all slots.
-  llvm::Expected<std::unique_ptr<Device>> (*open)(llvm::ArrayRef<llvm::json::Value> slots);
+  Expected<std::unique_ptr<Device>> (*open)(ArrayRef<json::Value> slots);
   /// Adds names and versions of libraries, for --describe. Must not start the device.
-  void (*libraries)(llvm::json::Object& into);
+  void (*libraries)(json::Object& into);
 };
 
 /// The CPU. Operators use as many threads as the slot has (slotThreads()).
@@ -198,11 +198,10 @@ Backend cudaBackend();
 
 /// The threads that a slot has for operators on the CPU: its "threads", else one per core of the
 /// slot, else one per core of this process.
-int slotThreads(const llvm::json::Value& slot);
+int slotThreads(const json::Value& slot);
 
 /// Opens the device for a process that drives these slots, at least one, such as
 /// {"device":"cpu","cores":[0]}. The error names the devices that this worker can use.
-llvm::Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& backends,
-                                                   llvm::ArrayRef<llvm::json::Value> slots);
+Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& backends, ArrayRef<json::Value> slots);
 
 }  // namespace expc::device

@@ -28,19 +28,19 @@ llvm::Expected<std::unique_ptr<Device>> open(llvm::json::Object slot) {
 
 TEST_CASE("a slot opens its device; an unknown one is refused with what there is") {
   auto device = open(llvm::json::Object{{"device", "cpu"}, {"cores", llvm::json::Array{0, 1}}});
-  REQUIRE(static_cast<bool>(device));
+  REQUIRE(bool(device));
   CHECK((*device)->torchDevice().is_cpu());
   CHECK(at::get_num_threads() == 2);
   CHECK_FALSE((*device)->memoryPeaks().has_value());
   auto none = open(llvm::json::Object{{"device", "cuda"}, {"index", 0}});
-  REQUIRE_FALSE(static_cast<bool>(none));
+  REQUIRE_FALSE(bool(none));
   CHECK(llvm::toString(none.takeError()).find("device is 'cuda', but this worker knows only: cpu") !=
         std::string::npos);
 }
 
 TEST_CASE("marks give the time between them") {
   auto device = open(llvm::json::Object{{"device", "cpu"}});
-  REQUIRE(static_cast<bool>(device));
+  REQUIRE(bool(device));
   (*device)->mark();
   (*device)->clearMarks(3);
   (*device)->mark();

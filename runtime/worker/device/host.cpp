@@ -75,7 +75,7 @@ void keepFreedMemory() {
     if (reserveHugePages(size)) reserved_for_huge_pages = size;
 }
 
-void describeAllocator(llvm::json::Object& environment) {
+void describeAllocator(json::Object& environment) {
   std::string allocator = "glibc";
   if (freed_memory_is_kept) allocator += " mmap_max=0 trim_threshold=-1 top_pad=256MiB";
   if (reserved_for_huge_pages > 0) allocator += fmt::format(" huge_pages={}MiB", reserved_for_huge_pages >> 20);
@@ -93,7 +93,7 @@ std::optional<double> residentPeak() {
 std::chrono::steady_clock::time_point processStart() {
   const auto now = std::chrono::steady_clock::now();
   const uint64_t started = base::processOf(getpid()).started;  // clock ticks since boot
-  const double age = base::bootSeconds() - static_cast<double>(started) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  const double age = base::bootSeconds() - double(started) / double(sysconf(_SC_CLK_TCK));
   // The clocks do not agree, so the age is unknown.
   if (started == 0 || age < 0 || age > 1e7) return now;
   return now - std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(age));

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <optional>
 
+#include "runtime/base/llvm.h"
+
 namespace expc::device {
 
 /// Makes malloc keep freed memory. Returning large activations and faulting them in again costs
@@ -15,7 +17,7 @@ namespace expc::device {
 /// pages there. Call it before much memory is used and while only one thread runs.
 void keepFreedMemory();
 /// Adds the settings in force as "allocator".
-void describeAllocator(llvm::json::Object& environment);
+void describeAllocator(json::Object& environment);
 
 /// The largest number of resident bytes so far (VmHWM); nothing if /proc does not say.
 std::optional<double> residentPeak();

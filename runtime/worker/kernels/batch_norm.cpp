@@ -39,7 +39,7 @@ template <typename Work>
 Sums summed(const Shape& s, Work work) {
   const int64_t piece = std::max(kSmallestPiece, (s.pixels + kMostPieces - 1) / kMostPieces),
                 pieces = (s.pixels + piece - 1) / piece;
-  Sums parts(static_cast<size_t>(pieces * 2 * s.channels));
+  Sums parts(size_t(pieces * 2 * s.channels));
   at::parallel_for(0, pieces, std::max<int64_t>(1, kGrain / (piece * s.channels)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       work(i * piece, std::min(piece, s.pixels - i * piece), parts.data() + i * 2 * s.channels);
@@ -73,17 +73,17 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
     float *means = mean.mutable_data_ptr<float>(), *inverse = deviation.mutable_data_ptr<float>();
     float *moved_mean = running_mean.mutable_data_ptr<float>(), *moved_var = running_var.mutable_data_ptr<float>();
     const float* scales = scale.const_data_ptr<float>();
-    std::vector<float> factors(static_cast<size_t>(s.channels));
-    const auto n = static_cast<double>(s.pixels);
+    std::vector<float> factors(size_t(s.channels));
+    const auto n = double(s.pixels);
     for (int64_t c = 0; c < s.channels; ++c) {
       // E[x^2] - E[x]^2 is safe here: squares of floats are exact in double, so cancellation loses nothing that fp32
       // could show.
       const double m = sums[c] / n, variance = std::max(0.0, sums[s.channels + c] / n - m * m);
-      means[c] = static_cast<float>(m);
-      inverse[c] = static_cast<float>(1 / std::sqrt(variance + epsilon));
+      means[c] = float(m);
+      inverse[c] = float(1 / std::sqrt(variance + epsilon));
       factors[c] = scales[c] * inverse[c];
-      moved_mean[c] = static_cast<float>((1 - momentum) * moved_mean[c] + momentum * m);
-      moved_var[c] = static_cast<float>((1 - momentum) * moved_var[c] + momentum * variance * n / (n - 1));
+      moved_mean[c] = float((1 - momentum) * moved_mean[c] + momentum * m);
+      moved_var[c] = float((1 - momentum) * moved_var[c] + momentum * variance * n / (n - 1));
     }
 
     at::Tensor y = at::empty(x.sizes(), x.options().memory_format(x.suggest_memory_format()));
@@ -116,15 +116,15 @@ struct TrainBatchNorm : torch::autograd::Function<TrainBatchNorm> {
     result[1] = at::empty_like(scale);
     result[2] = at::empty_like(scale);
     float *scale_grad = result[1].mutable_data_ptr<float>(), *shift_grad = result[2].mutable_data_ptr<float>();
-    std::vector<float> factors(static_cast<size_t>(s.channels)), from_g(factors), from_x(factors);
-    const auto n = static_cast<double>(s.pixels);
+    std::vector<float> factors(size_t(s.channels)), from_g(factors), from_x(factors);
+    const auto n = double(s.pixels);
     for (int64_t c = 0; c < s.channels; ++c) {
       const double sum_g = sums[c], sum_gx = sums[s.channels + c], inv = inverse[c];
-      shift_grad[c] = static_cast<float>(sum_g);
-      scale_grad[c] = static_cast<float>(sum_gx * inv);
+      shift_grad[c] = float(sum_g);
+      scale_grad[c] = float(sum_gx * inv);
       factors[c] = scales[c] * inverse[c];
-      from_g[c] = static_cast<float>(sum_g / n);
-      from_x[c] = static_cast<float>(sum_gx * inv * inv / n);
+      from_g[c] = float(sum_g / n);
+      from_x[c] = float(sum_gx * inv * inv / n);
     }
     if (!ctx->needs_input_grad(0)) return result;
     result[0] = at::empty(x.sizes(), x.options().memory_format(x.suggest_memory_format()));

@@ -63,7 +63,7 @@ void* threadScratch(size_t bytes);
 inline Sums addedUp(Sums parts, int64_t width, int64_t pieces) {
   for (int64_t i = 1; i < pieces; ++i)
     for (int64_t j = 0; j < width; ++j) parts[j] += parts[i * width + j];
-  parts.resize(static_cast<size_t>(width));
+  parts.resize(size_t(width));
   return parts;
 }
 
@@ -72,9 +72,9 @@ inline Sums addedUp(Sums parts, int64_t width, int64_t pieces) {
 template <typename A, typename Work>
 Sums overPieces(const Cuts& cuts, int64_t channels, int64_t scratch, Work work) {
   const int64_t width = 2 * channels, pieces = cuts.pieces();
-  Sums parts(static_cast<size_t>(pieces * width));
+  Sums parts(size_t(pieces * width));
   at::parallel_for(0, pieces, 1, [&](int64_t begin, int64_t end) {
-    A* memory = static_cast<A*>(threadScratch(static_cast<size_t>(scratch) * sizeof(A)));
+    A* memory = static_cast<A*>(threadScratch(size_t(scratch) * sizeof(A)));
     for (int64_t i = begin; i < end; ++i)
       work(Piece<A>{i, i * cuts.each, std::min(cuts.count, (i + 1) * cuts.each), parts.data() + i * width, memory});
   });
@@ -139,7 +139,7 @@ class TapsGrad {
   TapsGrad(int64_t rows, int64_t width, int64_t channels)
       : channels_(channels),
         pieces_(cutsOf(rows, width, 1).pieces()),
-        parts_(static_cast<size_t>(pieces_ * 9 * paddedChannels(channels))) {}
+        parts_(size_t(pieces_ * 9 * paddedChannels(channels))) {}
   double* piece(int64_t index) { return parts_.data() + index * 9 * paddedChannels(channels_); }
 
   /// The sum of all pieces as a gradient of `weight` [C, 1, 3, 3], in its type.
@@ -172,7 +172,7 @@ class Norm {
     A *mean = row(0), *inverse = row(1), *factor = row(2), *offset = row(3);
     A *moved_mean = running.mean.mutable_data_ptr<A>(), *moved_variance = running.variance.mutable_data_ptr<A>();
     const A *scales = scale.const_data_ptr<A>(), *shifts = shift.const_data_ptr<A>();
-    const auto n = static_cast<double>(pixels);
+    const auto n = double(pixels);
     for (int64_t c = 0; c < channels; ++c) {
       const double m = sums[c] / n, variance = std::max(0.0, sums[channels + c] / n - m * m);
       const double inv = 1 / std::sqrt(variance + options.epsilon);
@@ -214,15 +214,15 @@ class NormGrad {
     A *from_g = static_cast<A*>(values_.data_ptr()), *from_x = from_g + padded, *constant = from_x + padded;
     A *scale_grad = scale_.mutable_data_ptr<A>(), *shift_grad = shift_.mutable_data_ptr<A>();
     const A *mean = norm.mean(), *inverse = norm.inverse(), *factor = norm.affine().factor;
-    const auto n = static_cast<double>(pixels);
+    const auto n = double(pixels);
     for (int64_t c = 0; c < channels; ++c) {
       const double sum = sums[c], with_x = sums[channels + c] * inverse[c];
       shift_grad[c] = static_cast<A>(sum);
       scale_grad[c] = static_cast<A>(with_x);
-      const double slope = -static_cast<double>(factor[c]) * with_x * inverse[c] / n;
+      const double slope = -double(factor[c]) * with_x * inverse[c] / n;
       from_g[c] = factor[c];
       from_x[c] = static_cast<A>(slope);
-      constant[c] = static_cast<A>(-static_cast<double>(factor[c]) * sum / n - slope * mean[c]);
+      constant[c] = static_cast<A>(-double(factor[c]) * sum / n - slope * mean[c]);
     }
   }
   AffineGrad<A> affine() const {

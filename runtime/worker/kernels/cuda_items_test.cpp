@@ -61,7 +61,7 @@ void roundByMembers(const S* x, int members, int bits, S* y, Rounded& rounded) {
     for (int member = 1; member < members; ++member)
       extent = cuda::joined(extent, cuda::extentOf<S, N>(from, kWidth, member, members));
     const Grid grid = bits == 8 ? int8Grid<S>(extent.least, extent.largest) : int4Grid<S>(extent.least, extent.largest);
-    rounded.scale[static_cast<size_t>(row)] = grid.scale;
+    rounded.scale[size_t(row)] = grid.scale;
     for (int member = 0; member < members; ++member)
       cuda::roundPart<S, N>(from, kWidth, member, members, grid, y + row * kWidth, rounded.inside.at + row * kWidth);
   }

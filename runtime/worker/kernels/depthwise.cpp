@@ -37,7 +37,7 @@ template <typename T>
 std::vector<T> byTap(const at::Tensor& weight, bool turned) {
   const int64_t channels = weight.size(0);
   const T* from = weight.const_data_ptr<T>();
-  std::vector<T> to(static_cast<size_t>(9 * channels));
+  std::vector<T> to(size_t(9 * channels));
   for (int64_t k = 0; k < 9; ++k)
     for (int64_t c = 0; c < channels; ++c) to[k * channels + c] = from[c * 9 + (turned ? 8 - k : k)];
   return to;
@@ -48,7 +48,7 @@ template <typename T, typename Work>
 void overPlanes(const DepthwiseShape& s, int64_t count, int64_t flops_each, Work work) {
   at::parallel_for(0, count, grain(flops_each), [&](int64_t begin, int64_t end) {
     static thread_local std::vector<T> scratch;
-    scratch.resize(std::max(scratch.size(), static_cast<size_t>(scratchSize(s))));
+    scratch.resize(std::max(scratch.size(), size_t(scratchSize(s))));
     work(scratch.data(), begin, end);
   });
 }
@@ -138,7 +138,7 @@ struct Depthwise : torch::autograd::Function<Depthwise> {
     const at::Tensor kernel = weight.to(x.scalar_type()).to(arithmetic(x)).contiguous();
     ctx->save_for_backward({input, kernel});
     ctx->saved_data["stride"] = stride;
-    ctx->saved_data["weight_type"] = static_cast<int64_t>(weight.scalar_type());
+    ctx->saved_data["weight_type"] = int64_t(weight.scalar_type());
     const at::Tensor wide = input.to(arithmetic(x));
     const DepthwiseShape shape = depthwiseShape(x, stride);
     const at::Tensor y = x.scalar_type() == at::kDouble ? kernels::forward<double>(wide, kernel, shape, order)

@@ -137,7 +137,7 @@ void compareInstructionSets(at::ScalarType type, double bound) {
       const auto x = at::randn({s.batch, s.channels, s.height, s.width}, type), w = at::randn({s.channels, 9}, type);
       const auto gy = at::randn({s.batch, s.channels, shape.out_height, shape.out_width}, type);
       const auto taps = w.t().contiguous();
-      std::vector<T> scratch(static_cast<size_t>(scratchSize(shape)));
+      std::vector<T> scratch(size_t(scratchSize(shape)));
       std::vector<std::vector<at::Tensor>> results;
       for (const DepthwiseLoops<T>* const* loops = allLoops<DepthwiseLoops<T>>(); *loops != nullptr; ++loops) {
         std::vector<at::Tensor> r;

@@ -52,12 +52,12 @@ template <>
 struct Number<Bf16> {
   using Wide = float;
   static constexpr double kEpsilon = 0x1p-7;
-  EXPC_ELEMENT float wide(Bf16 x) { return asBits<float>(static_cast<uint32_t>(x.bits) << 16); }
+  EXPC_ELEMENT float wide(Bf16 x) { return asBits<float>(uint32_t(x.bits) << 16); }
   /// Rounds to nearest, ties to even. Every NaN becomes the same quiet NaN: adding to its bits could carry into the
   /// sign.
   EXPC_ELEMENT Bf16 narrow(float x) {
     const auto bits = asBits<uint32_t>(x);
-    return {static_cast<uint16_t>(x != x ? 0x7fc0 : (bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
+    return {uint16_t(x != x ? 0x7fc0 : (bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
   }
 };
 
@@ -121,7 +121,7 @@ EXPC_ELEMENT Grid int8Grid(float least, float largest) {
 /// epsilon: 2^-23 for fp32, 2^-7 for bf16.
 template <typename S>
 EXPC_ELEMENT Grid int4Grid(float least, float largest) {
-  constexpr auto kLeast = static_cast<float>(Number<S>::kEpsilon);
+  constexpr auto kLeast = float(Number<S>::kEpsilon);
   const float scale = stored<S>((-least > largest ? -least : largest) / kInt4Steps);
   return {scale < kLeast ? kLeast : scale, 0.0F, -8.0F, 7.0F};
 }

@@ -321,7 +321,7 @@ struct FunctionOf : torch::autograd::Function<Node> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList parameters,
                             const Settings& settings, at::ScalarType type) {
     RECORD_USER_SCOPE(Node::kForward);
-    ctx->saved_data["input_type"] = static_cast<int64_t>(x.scalar_type());
+    ctx->saved_data["input_type"] = int64_t(x.scalar_type());
     const at::Tensor stored = x.to(type).contiguous(at::MemoryFormat::ChannelsLast);
     return byType(type, [&](auto as) { return Passes<decltype(as)>::forward(ctx, stored, parameters, settings); });
   }

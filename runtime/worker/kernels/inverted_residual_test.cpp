@@ -35,10 +35,9 @@ const std::vector<BlockCase> kBlockCases = {{2, 8, 48, 8, 5, 6, 1, true},      {
 at::TensorOptions like(at::ScalarType type) { return at::TensorOptions(type); }
 
 ConvNormTensors layer(int64_t out, int64_t in, int64_t kernel) {
-  return {
-      at::randn({out, in, kernel, kernel}, like(at::kDouble)) / std::sqrt(static_cast<double>(in * kernel * kernel)),
-      at::rand({out}, like(at::kDouble)) + 0.5, at::randn({out}, like(at::kDouble)),
-      at::randn({out}, like(at::kDouble)), at::rand({out}, like(at::kDouble)) + 0.5};
+  return {at::randn({out, in, kernel, kernel}, like(at::kDouble)) / std::sqrt(double(in * kernel * kernel)),
+          at::rand({out}, like(at::kDouble)) + 0.5, at::randn({out}, like(at::kDouble)),
+          at::randn({out}, like(at::kDouble)), at::rand({out}, like(at::kDouble)) + 0.5};
 }
 
 struct BlockState {

@@ -122,7 +122,7 @@ at::Tensor Documents::boundsOf(const std::vector<int64_t>& lengths) {
   *at = 0;
   // Cumulative lengths, the form that kernels for packed rows take.
   for (const int64_t length : lengths) {
-    at[1] = at[0] + static_cast<int32_t>(length);
+    at[1] = at[0] + int32_t(length);
     ++at;
   }
   return bounds;
@@ -148,7 +148,7 @@ Attention::Attention(at::Device device, at::ScalarType type, int64_t heads, int6
 const char* Attention::name() const {
   constexpr const char* kNames[] = {"plain operators", "flash attention", "memory-efficient attention",
                                     "cuDNN; flash attention for packed rows", "flash attention on the CPU"};
-  return widened_ ? "memory-efficient attention in fp32" : kNames[static_cast<size_t>(kernel_)];
+  return widened_ ? "memory-efficient attention in fp32" : kNames[size_t(kernel_)];
 }
 
 /// Keys or values [..., kv_heads, width] with heads repeated, unless the kernel takes them grouped.

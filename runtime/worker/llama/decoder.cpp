@@ -9,7 +9,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/ranges.h>
-#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/worker/llama/layers.h"
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/llama/weight_source.h"
@@ -42,7 +42,7 @@ struct Decoder::Block {
   /// The block's trained tensors, which a checkpointed block returns gradients for.
   std::vector<at::Tensor> trainable;
 
-  Product& of(Role role) { return products[static_cast<size_t>(role) - static_cast<size_t>(Role::Query)]; }
+  Product& of(Role role) { return products[size_t(role) - size_t(Role::Query)]; }
   const Product& of(Role role) const { return const_cast<Block*>(this)->of(role); }
 };
 
@@ -56,7 +56,7 @@ struct Decoder::Pass {
   uint64_t number = 0;  // how many passes came before, which decides what is dropped
 };
 
-std::optional<std::vector<Role>> targetRoles(llvm::StringRef name) {
+std::optional<std::vector<Role>> targetRoles(StringRef name) {
   std::vector<Role> roles = {Role::Query, Role::Value};
   if (name == "qv") return roles;
   if (name == "qkvo_mlp") roles.push_back(Role::Key);
@@ -72,18 +72,18 @@ double LoraOptions::alphaOf(Role role) const {
 }
 
 double LoraOptions::scaleOf(Role role) const {
-  const auto count = static_cast<double>(rank);
+  const auto count = double(rank);
   return alphaOf(role) / (rank_stabilised ? std::sqrt(count) : count);
 }
 
-bool LoraOptions::saves(Role role) const { return llvm::is_contained(saved, role); }
+bool LoraOptions::saves(Role role) const { return is_contained(saved, role); }
 
 namespace {
 
 /// Adds what is wrong with the choice of adapters to the reasons.
 void checkAdapters(const Config& config, const DecoderOptions& options, std::vector<std::string>& wrong) {
   const LoraOptions& lora = *options.lora;
-  const bool head = llvm::is_contained(lora.targets, Role::Head);
+  const bool head = is_contained(lora.targets, Role::Head);
   if (config.tied && head) wrong.push_back("adapters for a head that is the embedding");
   if (config.tied && !lora.saved.empty())
     wrong.push_back("the head is the embedding, so neither can be trained beside adapters");
@@ -94,13 +94,13 @@ void checkAdapters(const Config& config, const DecoderOptions& options, std::vec
       wrong.push_back(
           fmt::format("adapted_layers names layer {}, the model has layers 0 to {}", layer, config.layers - 1));
   for (const auto& [role, alpha] : lora.alphas)
-    if (!llvm::is_contained(lora.targets, role)) wrong.push_back("alphas names a module that has no adapters");
+    if (!is_contained(lora.targets, role)) wrong.push_back("alphas names a module that has no adapters");
   if (options.qat) wrong.push_back("adapters together with fake quantisation");
 }
 
 }  // namespace
 
-llvm::Error checkOptions(const Config& config, const DecoderOptions& options) {
+Error checkOptions(const Config& config, const DecoderOptions& options) {
   // Collect all reasons before answering, so that a user can mend them at once.
   std::vector<std::string> wrong;
   if (options.max_length > config.max_positions)
@@ -122,8 +122,8 @@ llvm::Error checkOptions(const Config& config, const DecoderOptions& options) {
         fmt::format("group_size is {}, but its products have {} inputs: a group_size must divide each of them, or some "
                     "would stay unquantised",
                     options.qat->group, fmt::join(inputs, " and ")));
-  if (wrong.empty()) return llvm::Error::success();
-  return base::failure("this model cannot be tuned this way: {}", fmt::join(wrong, "; "));
+  if (wrong.empty()) return Error::success();
+  return failure("this model cannot be tuned this way: {}", fmt::join(wrong, "; "));
 }
 
 Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t seed, const WeightSource& source)
@@ -145,7 +145,7 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
     if (config_.tied) order.back() = 0;
     shards_ = std::make_unique<ShardedWeights>(*options_.sharding->communicator, order, options_.sharding->prefetch);
   }
-  for (size_t i = 0; i < blocks_.size(); ++i) blocks_[i].index = static_cast<int64_t>(i);
+  for (size_t i = 0; i < blocks_.size(); ++i) blocks_[i].index = int64_t(i);
   const std::vector<TensorSpec> specs = weightSpecs(config);
   std::optional<UnitLoader> loader;
   bool with_values = true;
@@ -189,7 +189,7 @@ Decoder::Decoder(const Config& config, const DecoderOptions& options, uint64_t s
   if (trainsParts()) return;
   // A checkpointed block is a node of its own, which returns the gradients of what the block trains: sort by layer.
   for (const model::NamedTensor& entry : trainable_) {
-    llvm::StringRef name = entry.name;
+    StringRef name = entry.name;
     size_t layer = 0;
     if (name.consume_front("layers.") && !name.consumeInteger(10, layer))
       blocks_[layer].trainable.push_back(entry.tensor);
@@ -213,7 +213,7 @@ at::Tensor& Decoder::denseOf(const TensorSpec& spec) {
   if (spec.role != Role::Norm) return isTrained(spec.role) ? productOf(spec).trained : productOf(spec).frozen.dense;
   if (spec.name == "norm.scale") return norm_;
   Block& block = blocks_[(spec.index - 1) / 9];
-  return llvm::StringRef(spec.name).ends_with("sa_norm.scale") ? block.attention_norm : block.mlp_norm;
+  return StringRef(spec.name).ends_with("sa_norm.scale") ? block.attention_norm : block.mlp_norm;
 }
 
 void Decoder::addWeight(const TensorSpec& spec, const WeightSource& source) {
@@ -238,10 +238,10 @@ void Decoder::addWeight(const TensorSpec& spec, const WeightSource& source) {
 void Decoder::addAdapter(const TensorSpec& spec, bool drawn) {
   if (!options_.lora || !isProduct(spec.role)) return;
   const auto& targets = options_.lora->targets;
-  if (!llvm::is_contained(targets, spec.role)) return;
+  if (!is_contained(targets, spec.role)) return;
   const std::vector<int64_t>& layers = options_.lora->layers;
-  if (!layers.empty() && !llvm::is_contained(layers, static_cast<int64_t>((spec.index - 1) / 9))) return;
-  const std::string name = llvm::StringRef(spec.name).drop_back(llvm::StringRef(".weight").size()).str();
+  if (!layers.empty() && !is_contained(layers, int64_t((spec.index - 1) / 9))) return;
+  const std::string name = StringRef(spec.name).drop_back(StringRef(".weight").size()).str();
   Product& product = productOf(spec);
   const int64_t rank = options_.lora->rank, out = product.frozen.rows(), in = product.frozen.columns();
   const auto type = at::TensorOptions().dtype(options_.dtype).device(options_.device);
@@ -345,7 +345,7 @@ std::vector<at::Tensor> Decoder::multiply(const at::Tensor& x, const std::vector
 /// share one input and so one draw; then the output, gate with up, and down.
 at::Tensor Decoder::attend(const Block& block, const at::Tensor& x, const Pass& pass) const {
   const auto normed = rmsNorm(x, block.attention_norm, config_.norm_epsilon);
-  const auto place = static_cast<uint64_t>(4 * block.index);
+  const auto place = uint64_t(4 * block.index);
   const auto projected =
       multiply(normed, {&block.of(Role::Query), &block.of(Role::Key), &block.of(Role::Value)}, pass, place);
   // Rows become heads without a copy, since a token's heads are neighbours.
@@ -367,7 +367,7 @@ at::Tensor Decoder::attend(const Block& block, const at::Tensor& x, const Pass& 
 at::Tensor Decoder::runBlock(const Block& block, const at::Tensor& x, const Pass& pass) const {
   at::Tensor h = x + attend(block, x, pass);
   if (block.index + 1 == config_.layers && pass.positions.defined()) h = h.index_select(0, pass.positions);
-  const auto place = static_cast<uint64_t>(4 * block.index);
+  const auto place = uint64_t(4 * block.index);
   const auto normed = rmsNorm(h, block.mlp_norm, config_.norm_epsilon);
   const auto parts = multiply(normed, {&block.of(Role::Gate), &block.of(Role::Up)}, pass, place + 2);
   h = h + multiply(swiGlu(parts[0], parts[1]), {&block.of(Role::Down)}, pass, place + 3)[0];
@@ -400,7 +400,7 @@ at::Tensor Decoder::hidden(const Sequences& input, const at::Tensor& positions) 
     return at::embedding(embedding_, tokens).flatten(0, 1);
   });
   for (const Block& block : blocks_) {
-    const auto place = static_cast<size_t>(block.index + 1);
+    const auto place = size_t(block.index + 1);
     x = withWeights({.place = place, .recompute = options_.activation_checkpointing}, x, block.trainable,
                     [this, &block, pass](const at::Tensor& y) { return runBlock(block, y, pass); });
   }
@@ -430,7 +430,7 @@ at::Tensor Decoder::logits(const at::Tensor& hidden) const {
   if (head_->adapter.defined()) parameters = {head_->adapter.a, head_->adapter.b};
   if (head_->adapter.magnitude.defined()) parameters.push_back(head_->adapter.magnitude);
   return withWeights({.place = headPlace()}, hidden, parameters, [this, pass = pass()](const at::Tensor& x) {
-    return multiply(x, {head_.get()}, pass, static_cast<uint64_t>(4 * config_.layers))[0];
+    return multiply(x, {head_.get()}, pass, uint64_t(4 * config_.layers))[0];
   });
 }
 
@@ -566,7 +566,7 @@ void Decoder::eachOfState(const std::function<void(const model::NamedTensor&)>& 
     }
     if (shards_) shards_->hold(unitOf(spec));
     const Int4Weight& int4 = productOf(spec).int4;
-    const std::string module = llvm::StringRef(spec.name).drop_back(llvm::StringRef("weight").size()).str();
+    const std::string module = StringRef(spec.name).drop_back(StringRef("weight").size()).str();
     take({spec.name, int4.values.detach()});
     take({module + "scales", int4.scales.detach()});
     take({module + "zeros", at::zeros_like(int4.scales)});

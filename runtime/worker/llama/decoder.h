@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/model/llama.h"
 #include "runtime/worker/llama/attention.h"
 #include "runtime/worker/llama/fake_quant.h"
@@ -47,7 +48,7 @@ struct LoraOptions {
 };
 
 /// The targets that stdlib/llm.exp names qv, qvo_mlp, qkvo_mlp or qvo_mlp_head; nothing for another name.
-std::optional<std::vector<Role>> targetRoles(llvm::StringRef name);
+std::optional<std::vector<Role>> targetRoles(StringRef name);
 
 /// Fake quantisation of products (docs/semantics.md §6): of all whose input is a multiple of the group, including the
 /// head.
@@ -78,7 +79,7 @@ struct DecoderOptions {
 };
 
 /// One error that lists all reasons why no decoder can be made with these options; success if there is none.
-llvm::Error checkOptions(const Config& config, const DecoderOptions& options);
+Error checkOptions(const Config& config, const DecoderOptions& options);
 
 /// Rows of tokens. Right padding needs no mask: attention is causal, so no real token sees it.
 struct Sequences {
@@ -174,7 +175,7 @@ class Decoder {
   bool quantizes(const Product& product) const;
   /// Sharding's units are the places of a pass: 0 the embedding, then the blocks (the last one with the last norm),
   /// then the head. A tied head is the embedding's unit at another place.
-  size_t headPlace() const { return static_cast<size_t>(config_.layers) + 1; }
+  size_t headPlace() const { return size_t(config_.layers) + 1; }
   size_t unitOf(const TensorSpec& spec) const;
   bool endsUnit(const std::vector<TensorSpec>& specs, size_t i) const;
   std::vector<at::Tensor*> membersOf(size_t unit);

@@ -95,7 +95,7 @@ TEST_CASE("weights without values take the memory of those with") {
       options.dtype = at::kBFloat16;
       options.nf4 = nf4;
       if (lora) options.lora = LoraOptions{4, 8, 0, targetRoles("qvo_mlp").value()};
-      REQUIRE(llvm::toString(checkOptions(config, options)).empty());
+      REQUIRE(toString(checkOptions(config, options)).empty());
       Decoder empty(config, options, 1, none), drawn(config, options, 1, randomSource(at::kFloat));
       for (const TensorSpec& spec : weightSpecs(config)) {
         const at::Tensor weight = empty.weight(spec);
@@ -267,7 +267,7 @@ TEST_CASE("NF4 under adapters merges into what was dequantised") {
   DecoderOptions options;
   options.lora = LoraOptions{2, 4, 0, targetRoles("qv").value()};
   options.nf4 = true;
-  REQUIRE(llvm::toString(checkOptions(config, options)).empty());
+  REQUIRE(toString(checkOptions(config, options)).empty());
   Decoder decoder(config, options, 1, randomSource(at::kFloat));
   for (const TensorSpec& spec : weightSpecs(config)) {
     CHECK(decoder.mergedWeight(spec).sizes() == at::IntArrayRef(spec.shape));
@@ -306,7 +306,7 @@ TEST_CASE("one error lists why a model cannot be tuned so") {
   options.max_length = 33;
   options.nf4 = true;
   options.qat = QatOptions{256, QuantCopies::Kept};
-  const std::string error = llvm::toString(checkOptions(smallConfig(), options));
+  const std::string error = toString(checkOptions(smallConfig(), options));
   for (const char* part : {"33 tokens", "NF4 without adapters", "multiples of 16384",
                            "group_size is 256, but its products have 32 and 64 inputs"}) {
     CAPTURE(error);
@@ -317,12 +317,12 @@ TEST_CASE("one error lists why a model cannot be tuned so") {
   // One product that a group does not divide is enough: it would stay as it is.
   for (const auto& [group, fits] : {std::pair(32, true), std::pair(64, false)}) {
     options.qat = QatOptions{group, QuantCopies::Kept};
-    CHECK(llvm::toString(checkOptions(smallConfig(), options)).empty() == fits);
+    CHECK(toString(checkOptions(smallConfig(), options)).empty() == fits);
   }
   options = {};
   options.lora = LoraOptions{2, 4, 0, targetRoles("qvo_mlp_head").value()};
-  CHECK(llvm::toString(checkOptions(smallConfig(true), options)).find("embedding") != std::string::npos);
-  CHECK(llvm::toString(checkOptions(smallConfig(false), options)).empty());
+  CHECK(toString(checkOptions(smallConfig(true), options)).find("embedding") != std::string::npos);
+  CHECK(toString(checkOptions(smallConfig(false), options)).empty());
   CHECK_FALSE(targetRoles("all").has_value());
 }
 

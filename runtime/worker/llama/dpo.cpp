@@ -45,10 +45,10 @@ ReferenceLogProbs::ReferenceLogProbs(int64_t rows, comm::Communicator* together,
           at::full({rows}, std::numeric_limits<double>::quiet_NaN(), at::TensorOptions(at::kDouble).device(device))),
       known_(rows) {}
 
-at::Tensor ReferenceLogProbs::of(llvm::ArrayRef<int64_t> ids, const std::function<at::Tensor()>& compute,
+at::Tensor ReferenceLogProbs::of(ArrayRef<int64_t> ids, const std::function<at::Tensor()>& compute,
                                  const at::Tensor& places) {
   at::NoGradGuard no_grad;
-  bool missing = llvm::any_of(ids, [&](int64_t id) { return !known_.at(static_cast<size_t>(id)); });
+  bool missing = llvm::any_of(ids, [&](int64_t id) { return !known_.at(size_t(id)); });
   // One rank without a value makes all compute: in a sharded pass everyone must take part.
   if (together_) missing = together_->allReduce(missing ? 1.0 : 0.0, comm::Reduction::Max) > 0;
   // The ids as an index on the device.

@@ -4,12 +4,12 @@
 // pairs, then the rejected ones in the same order.
 
 #include <ATen/core/Tensor.h>
-#include <llvm/ADT/ArrayRef.h>
 
 #include <cstdint>
 #include <functional>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/worker/comm/communicator.h"
 
 namespace expc::llama {
@@ -53,7 +53,7 @@ class ReferenceLogProbs {
   /// The values of the rows `ids`, in fp64 on the device. `compute` returns those of the whole batch; it is called
   /// unless all are known. `places` are the ids as int64 on the device; if undefined, they are copied there, which
   /// the host may wait for.
-  at::Tensor of(llvm::ArrayRef<int64_t> ids, const std::function<at::Tensor()>& compute, const at::Tensor& places = {});
+  at::Tensor of(ArrayRef<int64_t> ids, const std::function<at::Tensor()>& compute, const at::Tensor& places = {});
   /// All values [rows] in fp64 on the CPU, NaN where one is not known.
   at::Tensor values() const;
   /// Sets all values. False, with nothing changed, if the tensor has another shape or type.

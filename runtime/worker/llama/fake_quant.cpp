@@ -25,7 +25,7 @@ using torch::autograd::variable_list;
 /// The distance from 1 to the next number of a type.
 double machineEpsilon(at::ScalarType type) {
   return AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, type, "fake quantisation",
-                                         [&] { return static_cast<double>(std::numeric_limits<scalar_t>::epsilon()); });
+                                         [&] { return double(std::numeric_limits<scalar_t>::epsilon()); });
 }
 
 /// A rounded tensor, whether each value was inside the range (if a gradient will ask), and the fp32 scale of each

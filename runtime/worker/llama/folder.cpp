@@ -21,6 +21,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/model/llama.h"
 #include "runtime/worker/model/state_file.h"
 
@@ -44,7 +45,7 @@ constexpr Pair kInLayer[] = {{"attn.q_proj", "self_attn.q_proj"},
                              {"mlp_norm.scale", "post_attention_layernorm.weight"}};
 
 /// `name` with `from` replaced by `to`, if it is `from` or continues behind it with a dot.
-std::optional<std::string> replaced(llvm::StringRef name, llvm::StringRef from, llvm::StringRef to) {
+std::optional<std::string> replaced(StringRef name, StringRef from, StringRef to) {
   if (!name.consume_front(from)) return std::nullopt;
   if (!name.empty() && name.front() != '.') return std::nullopt;
   return (to + name).str();
@@ -55,15 +56,12 @@ constexpr char kIndex[] = "model.safetensors.index.json";
 // An index that names more files than this is taken for damaged.
 constexpr size_t kMostFiles = 1000;
 
-using base::failure;
-
-std::string joined(const std::string& folder, llvm::StringRef name) { return folder + "/" + name.str(); }
+std::string joined(const std::string& folder, StringRef name) { return folder + "/" + name.str(); }
 
 /// The files that an index names. Each must be a plain file name, so that nothing outside the folder is opened.
-llvm::Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
-  auto json = readJsonFile(path);
-  if (!json) return json.takeError();
-  const auto* object = json->getAsObject();
+Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
+  auto json = TRY(readJsonFile(path));
+  const auto* object = json.getAsObject();
   const auto* map = object ? object->getObject("weight_map") : nullptr;
   if (!map) return failure("{}: expected an object with a weight_map", path);
   std::set<std::string> files;
@@ -71,7 +69,7 @@ llvm::Expected<std::set<std::string>> filesOfIndex(const std::string& path) {
     const auto file = value.getAsString();
     if (!file || file->empty() || *file != llvm::sys::path::filename(*file) || !file->ends_with(".safetensors"))
       return failure("{}: {}: expected the name of a .safetensors file in the folder", path,
-                     llvm::StringRef(tensor).take_front(100));
+                     StringRef(tensor).take_front(100));
     files.insert(file->str());
     if (files.size() > kMostFiles) return failure("{}: more than {} files", path, kMostFiles);
   }
@@ -91,13 +89,13 @@ std::string nameOf(const TensorSpec& spec, Naming naming) {
 }
 
 /// Whether an entry holds no weight: older versions of transformers stored the rotation's frequencies.
-bool isIgnored(llvm::StringRef name) { return name.ends_with("rotary_emb.inv_freq"); }
+bool isIgnored(StringRef name) { return name.ends_with("rotary_emb.inv_freq"); }
 
 /// Whether the folder has weights in torch's pickle format. Only asked to explain why no weights were found.
 bool hasPickles(const std::string& folder) {
   std::error_code error;
   for (llvm::sys::fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const llvm::StringRef ending = llvm::sys::path::extension(it->path());
+    const StringRef ending = llvm::sys::path::extension(it->path());
     if (ending == ".bin" || ending == ".pt" || ending == ".pth") return true;
   }
   return false;
@@ -112,7 +110,7 @@ int64_t rowInHuggingFace(int64_t row, int64_t head_width) {
 
 }  // namespace
 
-std::optional<std::string> huggingFaceName(llvm::StringRef torchtune) {
+std::optional<std::string> huggingFaceName(StringRef torchtune) {
   for (const Pair& pair : kWhole)
     if (auto result = replaced(torchtune, pair.torchtune, pair.hugging_face)) return result;
   if (!torchtune.consume_front("layers.")) return std::nullopt;
@@ -136,23 +134,23 @@ at::Tensor rowsToHuggingFace(const at::Tensor& rows, int64_t head_width) {
   return rows.reshape({rows.size(0) / head_width, head_width / 2, 2, -1}).transpose(1, 2).reshape(rows.sizes());
 }
 
-llvm::Expected<Folder> Folder::open(const std::string& path) {
+Expected<Folder> Folder::open(const std::string& path) {
   if (!llvm::sys::fs::is_directory(path))
     return failure("{}: not a folder; expected one with config.json and safetensors", path);
   Folder folder;
   if (!llvm::sys::fs::exists(joined(path, "config.json")))
     return failure("{}: it has no config.json; expected a model's folder as Hugging Face has them", path);
-  if (auto error = readConfig(path).moveInto(folder.config_)) return error;
-  if (auto error = folder.openFiles(path)) return error;
-  if (auto error = folder.check(path)) return error;
+  folder.config_ = TRY(readConfig(path));
+  TRY(folder.openFiles(path));
+  TRY(folder.check(path));
   return folder;
 }
 
-llvm::Error Folder::openFiles(const std::string& path) {
+Error Folder::openFiles(const std::string& path) {
   // An index wins over a single file.
   std::set<std::string> names = {kOneFile};
   if (llvm::sys::fs::exists(joined(path, kIndex))) {
-    if (auto error = filesOfIndex(joined(path, kIndex)).moveInto(names)) return error;
+    names = TRY(filesOfIndex(joined(path, kIndex)));
   } else if (!llvm::sys::fs::exists(joined(path, kOneFile))) {
     // Explain the most frequent reason for missing weights: a model saved in torch's old format.
     return failure("{}: neither {} nor {} is there{}", path, kOneFile, kIndex,
@@ -162,9 +160,8 @@ llvm::Error Folder::openFiles(const std::string& path) {
                        : "; the weights of a model are expected in safetensors");
   }
   for (const std::string& name : names) {
-    auto file = safetensors::File::open(joined(path, name));
-    if (!file) return file.takeError();
-    files_.push_back(std::move(*file));
+    auto file = TRY(safetensors::File::open(joined(path, name)));
+    files_.push_back(std::move(file));
   }
   // A tensor in two files would make its value depend on the order in which they are read.
   std::vector<std::string> twice;
@@ -175,19 +172,19 @@ llvm::Error Folder::openFiles(const std::string& path) {
   if (!twice.empty()) return failure("{}: in more than one file: {}", path, model::listed(twice));
   // Only torchtune's naming has this tensor; all other folders are read as Hugging Face's.
   if (tensors_.count("tok_embeddings.weight") != 0) naming_ = Naming::Torchtune;
-  return llvm::Error::success();
+  return Error::success();
 }
 
 const safetensors::TensorInfo* Folder::find(const TensorSpec& spec) const {
   return tensors_.lookup(nameOf(spec, naming_));
 }
 
-llvm::Error Folder::check(const std::string& path) const {
+Error Folder::check(const std::string& path) const {
   // Collect all faults by kind before answering, so that a user can mend them at once.
   std::vector<std::string> missing, shapes, types, left_over;
   // Whatever is in the files beside the model's weights is a sign that config.json and weights do not belong
   // together.
-  std::set<llvm::StringRef> known;
+  std::set<StringRef> known;
   for (const TensorSpec& spec : weightSpecs(config_)) {
     const safetensors::TensorInfo* info = find(spec);
     if (!info) {
@@ -213,7 +210,7 @@ llvm::Error Folder::check(const std::string& path) const {
                                                {"not part of the model", left_over},
                                                {"with another shape than in config.json", shapes},
                                                {"without floating-point numbers", types}});
-  if (wrong.empty()) return llvm::Error::success();
+  if (wrong.empty()) return Error::success();
   return failure("{}: the weights do not fit config.json; tensors {}", path, wrong);
 }
 
@@ -232,7 +229,7 @@ at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) co
   const safetensors::TensorInfo* info = find(spec);
   assert(info && "open() has checked that every weight is there");
   at::Tensor result = at::empty({count}, at::TensorOptions().dtype(type(spec)));
-  const auto size = static_cast<int64_t>(result.itemsize());
+  const auto size = int64_t(result.itemsize());
   auto* to = static_cast<uint8_t*>(result.mutable_data_ptr());
   const bool moved = naming_ == Naming::HuggingFace && rowsDiffer(spec.role);
   // Rows that move are copied one by one; otherwise the whole tensor counts as one row.
@@ -240,7 +237,7 @@ at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) co
   for (int64_t at = first; at < first + count;) {
     const int64_t row = at / width, within = at % width, here = std::min(width - within, first + count - at);
     const int64_t from = (moved ? rowInHuggingFace(row, config_.head_width) : row) * width + within;
-    const auto bytes = info->bytes.slice(static_cast<size_t>(from * size), static_cast<size_t>(here * size));
+    const auto bytes = info->bytes.slice(size_t(from * size), size_t(here * size));
     std::memcpy(to + (at - first) * size, bytes.data(), bytes.size());
     at += here;
   }
@@ -250,13 +247,13 @@ at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) co
   return result;
 }
 
-llvm::Error writeFolder(const std::string& path, const Config& config,
-                        const std::function<at::Tensor(const TensorSpec&)>& weight, at::ScalarType dtype, Naming naming,
-                        int64_t file_bytes) {
+Error writeFolder(const std::string& path, const Config& config,
+                  const std::function<at::Tensor(const TensorSpec&)>& weight, at::ScalarType dtype, Naming naming,
+                  int64_t file_bytes) {
   if (const auto code = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
     return files::systemError(path, code.value());
   const std::vector<TensorSpec> specs = weightSpecs(config);
-  const auto element = static_cast<int64_t>(c10::elementSize(dtype));
+  const auto element = int64_t(c10::elementSize(dtype));
   // Fill files with whole weights in order, up to `file_bytes` each.
   std::vector<std::vector<TensorSpec>> parts(1);
   int64_t total = 0, in_part = 0;
@@ -270,7 +267,7 @@ llvm::Error writeFolder(const std::string& path, const Config& config,
     in_part += bytes;
     total += bytes;
   }
-  llvm::json::Object map;
+  json::Object map;
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::string file =
         parts.size() == 1 ? kOneFile : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, parts.size());
@@ -282,7 +279,7 @@ llvm::Error writeFolder(const std::string& path, const Config& config,
       state.push_back({nameOf(spec, naming), std::move(tensor)});
       map[state.back().name] = file;
     }
-    if (auto error = model::saveState(joined(path, file), state).takeError()) return error;
+    TRY(model::saveState(joined(path, file), state).takeError());
   }
   // With several files there is an index, and Folder::open prefers it. One of an earlier model must not stay.
   if (parts.size() == 1) {
@@ -290,8 +287,8 @@ llvm::Error writeFolder(const std::string& path, const Config& config,
       return files::systemError(joined(path, kIndex), error.value());
   } else {
     const std::string index = base::prettyJson(
-        llvm::json::Object{{"metadata", llvm::json::Object{{"total_size", total}}}, {"weight_map", std::move(map)}});
-    if (auto error = files::write(joined(path, kIndex), index)) return error;
+        json::Object{{"metadata", json::Object{{"total_size", total}}}, {"weight_map", std::move(map)}});
+    TRY(files::write(joined(path, kIndex), index));
   }
   const std::string text = base::prettyJson(configToJson(config, c10::getDtypeNames(dtype).first));
   return files::write(joined(path, "config.json"), text);

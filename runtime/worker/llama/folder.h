@@ -5,14 +5,13 @@
 
 #include <ATen/core/Tensor.h>
 #include <llvm/ADT/StringMap.h>
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/Error.h>
 
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/model/llama.h"
 #include "runtime/data/model/safetensors.h"
 #include "runtime/worker/llama/weight_source.h"
@@ -26,7 +25,7 @@ namespace expc::llama {
 /// Turns "layers.3.attn.q_proj.weight" into "model.layers.3.self_attn.q_proj.weight". Also takes a module without the
 /// last part, and keeps whatever stands behind the module (".lora_A.weight"). Nothing for a name that is not
 /// torchtune's.
-std::optional<std::string> huggingFaceName(llvm::StringRef torchtune);
+std::optional<std::string> huggingFaceName(StringRef torchtune);
 
 /// Puts Hugging Face's rows into torchtune's order. `rows` is [heads * head width, ...]: the weight of q or k, or the
 /// second matrix of its adapter.
@@ -45,7 +44,7 @@ class Folder {
  public:
   /// Maps the files and checks them against config.json. One error lists all tensors that are missing, in two files,
   /// not the model's, of another shape or no floating-point numbers. Once it succeeds, every read finds its tensor.
-  static llvm::Expected<Folder> open(const std::string& path);
+  static Expected<Folder> open(const std::string& path);
 
   const Config& config() const { return config_; }
   Naming naming() const { return naming_; }
@@ -59,8 +58,8 @@ class Folder {
 
  private:
   Folder() = default;
-  llvm::Error openFiles(const std::string& path);
-  llvm::Error check(const std::string& path) const;
+  Error openFiles(const std::string& path);
+  Error check(const std::string& path) const;
   // `tensors_` points into `files_`, which is therefore complete before the first entry.
   const safetensors::TensorInfo* find(const TensorSpec& spec) const;
   at::Tensor read(const TensorSpec& spec, int64_t first, int64_t count) const;
@@ -75,8 +74,8 @@ class Folder {
 /// model.safetensors, or with more than `file_bytes` of weights model-00001-of-0000N.safetensors and their index.
 /// `weight` returns one weight (any device and type, rows in torchtune's order). It is called for one after the
 /// other, and at most a file's worth is held. They are stored in `dtype`. Errors name the path.
-llvm::Error writeFolder(const std::string& path, const Config& config,
-                        const std::function<at::Tensor(const TensorSpec&)>& weight, at::ScalarType dtype, Naming naming,
-                        int64_t file_bytes = 5'000'000'000);
+Error writeFolder(const std::string& path, const Config& config,
+                  const std::function<at::Tensor(const TensorSpec&)>& weight, at::ScalarType dtype, Naming naming,
+                  int64_t file_bytes = 5'000'000'000);
 
 }  // namespace expc::llama

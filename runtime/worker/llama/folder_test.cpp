@@ -29,7 +29,7 @@ Config tinyConfig() {
 at::Tensor source(const TensorSpec& spec) { return randomWeight(spec, 7, at::kFloat); }
 
 void write(const TestFolder& place, Naming naming, int64_t file_bytes, const Config& config = tinyConfig()) {
-  const auto error = llvm::toString(writeFolder(place.path, config, source, at::kFloat, naming, file_bytes));
+  const auto error = toString(writeFolder(place.path, config, source, at::kFloat, naming, file_bytes));
   REQUIRE_MESSAGE(error.empty(), error);
 }
 
@@ -37,7 +37,7 @@ void put(const std::string& path, const std::string& text) { std::ofstream(path)
 
 std::string errorOf(const TestFolder& place) {
   auto folder = Folder::open(place.path);
-  return folder ? "" : llvm::toString(folder.takeError());
+  return folder ? "" : toString(folder.takeError());
 }
 
 bool has(const std::string& text, const std::string& part) {
@@ -54,7 +54,7 @@ TEST_CASE("a folder comes back as it was written: either's names, one file or se
       CHECK(llvm::sys::fs::exists(place / "model.safetensors") == (bytes > 4000));
       CHECK(llvm::sys::fs::exists(place / "model.safetensors.index.json") == (bytes == 4000));
       auto folder = Folder::open(place.path);
-      REQUIRE(static_cast<bool>(folder));
+      REQUIRE(bool(folder));
       CHECK((folder->naming() == naming));
       const WeightSource parts = folder->weights();
       for (const TensorSpec& spec : weightSpecs(folder->config())) {
@@ -82,7 +82,7 @@ TEST_CASE("a tied head may be stored or not") {
   write(place, Naming::HuggingFace, 1 << 30, tied);
   CHECK(errorOf(place).empty());
   write(place, Naming::HuggingFace, 1 << 30);  // with a head of its own
-  put(place / "config.json", llvm::formatv("{0}", llvm::json::Value(configToJson(tied, "float32"))).str());
+  put(place / "config.json", llvm::formatv("{0}", json::Value(configToJson(tied, "float32"))).str());
   CHECK(errorOf(place).empty());
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("one error lists what does not fit") {
   Config other = tinyConfig();
   other.layers = 1;
   other.mlp_width = 48;
-  put(place / "config.json", llvm::formatv("{0}", llvm::json::Value(configToJson(other, "float32"))).str());
+  put(place / "config.json", llvm::formatv("{0}", json::Value(configToJson(other, "float32"))).str());
   std::string error = errorOf(place);
   CHECK(has(error, "with another shape"));
   CHECK(has(error, "model.layers.0.mlp.down_proj.weight [16, 32] for [16, 48]"));
@@ -102,7 +102,7 @@ TEST_CASE("one error lists what does not fit") {
 
   // Whole numbers, and tensors that are missing.
   auto saved = model::saveState(place / "model.safetensors", {{"model.norm.weight", at::ones({16}, at::kInt)}});
-  REQUIRE(static_cast<bool>(saved));
+  REQUIRE(bool(saved));
   error = errorOf(place);
   CHECK(has(error, "missing: model.embed_tokens.weight"));
   CHECK(has(error, "without floating-point numbers: model.norm.weight I32"));
@@ -150,25 +150,25 @@ TEST_CASE("adapters come back as they were written; what differs is listed") {
     at::NoGradGuard no_grad;
     for (const auto& entry : first.adapters()) at::Tensor(entry.tensor).normal_();
   }
-  REQUIRE(llvm::toString(saveAdapter(place.path, first, "base/model")).empty());
-  REQUIRE(llvm::toString(loadAdapter(place.path, second)).empty());
+  REQUIRE(toString(saveAdapter(place.path, first, "base/model")).empty());
+  REQUIRE(toString(loadAdapter(place.path, second)).empty());
   for (size_t i = 0; i < first.adapters().size(); ++i)
     CHECK(at::equal(first.adapters()[i].tensor, second.adapters()[i].tensor));
   auto file = safetensors::File::open(place / "adapter_model.safetensors");
-  REQUIRE(static_cast<bool>(file));
+  REQUIRE(bool(file));
   CHECK(file->find("base_model.model.model.layers.1.self_attn.k_proj.lora_B.weight") != nullptr);
 
   options.lora = LoraOptions{3, 4, 0, targetRoles("qv").value()};
   Decoder other(tinyConfig(), options, 1, weights);
-  const std::string error = llvm::toString(loadAdapter(place.path, other));
+  const std::string error = toString(loadAdapter(place.path, other));
   CHECK(has(error, "r is 2, expected 3"));
   CHECK(has(error, "target_modules are down_proj"));
   put(place / "adapter_config.json", R"({"r": 3, "lora_alpha": 4, "use_rslora": true, "peft_type": "IA3"})");
-  const std::string kinds = llvm::toString(loadAdapter(place.path, other));
+  const std::string kinds = toString(loadAdapter(place.path, other));
   CHECK(has(kinds, "use_rslora"));
   CHECK(has(kinds, "IA3"));
   put(place / "adapter_config.json", R"({"r": 3, "lora_alpha": 4})");
-  CHECK(has(llvm::toString(loadAdapter(place.path, other)), "does not fit the model"));
+  CHECK(has(toString(loadAdapter(place.path, other)), "does not fit the model"));
 }
 
 TEST_CASE("a field of a foreign adapter is used, known to change nothing, or refused") {
@@ -176,11 +176,11 @@ TEST_CASE("a field of a foreign adapter is used, known to change nothing, or ref
   DecoderOptions options;
   options.lora = LoraOptions{2, 4, 0, targetRoles("qv").value()};
   Decoder decoder(tinyConfig(), options, 1, randomWeights(7, at::kFloat));
-  REQUIRE(llvm::toString(saveAdapter(place.path, decoder, "base/model")).empty());
+  REQUIRE(toString(saveAdapter(place.path, decoder, "base/model")).empty());
   const auto loaded = [&](const std::string& more) {
     put(place / "adapter_config.json",
         R"({"r": 2, "lora_alpha": 4, "peft_type": "LORA", "target_modules": ["v_proj", "q_proj"], )" + more + "}");
-    return llvm::toString(loadAdapter(place.path, decoder));
+    return toString(loadAdapter(place.path, decoder));
   };
   // The fields that peft 0.18 writes for an ordinary adapter.
   CHECK(loaded(R"("alora_invocation_tokens": null, "alpha_pattern": {}, "arrow_config": null, "auto_mapping": null,
@@ -208,14 +208,14 @@ TEST_CASE("a field of a foreign adapter is used, known to change nothing, or ref
         R"("layers_pattern": "layers")", R"("exclude_modules": ".*q_proj")", R"("use_dora": "true")"}) {
     const std::string error = loaded(refused);
     CAPTURE(error);
-    const llvm::StringRef field = llvm::StringRef(refused).split(':').first.trim('"');
+    const StringRef field = StringRef(refused).split(':').first.trim('"');
     CHECK(has(error, field.str() + " is "));
     CHECK(has(error, "is not supported"));
   }
   for (const char* pattern : {".*layers.0.*", "all-linear"}) {
     put(place / "adapter_config.json",
         R"({"r": 2, "lora_alpha": 4, "target_modules": ")" + std::string(pattern) + "\"}");
-    CHECK(has(llvm::toString(loadAdapter(place.path, decoder)), "target_modules is "));
+    CHECK(has(toString(loadAdapter(place.path, decoder)), "target_modules is "));
   }
 }
 

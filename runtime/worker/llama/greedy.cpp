@@ -5,12 +5,12 @@
 
 namespace expc::llama {
 
-std::vector<int64_t> greedy(Decoder& decoder, llvm::ArrayRef<int64_t> prompt,
-                            const std::function<bool(llvm::ArrayRef<int64_t>)>& goes_on,
+std::vector<int64_t> greedy(Decoder& decoder, ArrayRef<int64_t> prompt,
+                            const std::function<bool(ArrayRef<int64_t>)>& goes_on,
                             const std::function<int64_t(int64_t)>& agree) {
   at::NoGradGuard no_grad;
   std::vector<int64_t> text(prompt.begin(), prompt.end());
-  const auto added = [&] { return llvm::ArrayRef<int64_t>(text).drop_front(prompt.size()); };
+  const auto added = [&] { return ArrayRef<int64_t>(text).drop_front(prompt.size()); };
   const auto on_device = [&](const std::vector<int64_t>& values) {
     return at::tensor(values, at::kLong).to(decoder.options().device);
   };

@@ -76,8 +76,8 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     const int64_t width = scale.size(0), rows = x.numel() / width;
     const at::Tensor y = at::empty_like(x), inverse = at::empty({rows}, x.options().dtype(at::kFloat));
     overRows(x, rows, width, [&]<typename S>(const Loops<S>& loops, int64_t first, int64_t count) {
-      loops.norm(in<S>(x, first * width), in<S>(scale), count, width, static_cast<float>(epsilon),
-                 out<float>(inverse, first), out<S>(y, first * width));
+      loops.norm(in<S>(x, first * width), in<S>(scale), count, width, float(epsilon), out<float>(inverse, first),
+                 out<S>(y, first * width));
     });
     ctx->save_for_backward({x, scale, inverse});
     return y;
@@ -137,8 +137,7 @@ at::Tensor turnedByLoops(const at::Tensor& x, const at::Tensor& rotations, int s
   const at::Tensor y = at::empty_like(x);
   const auto* angles = static_cast<const float*>(rotations.const_data_ptr());
   overRows(x, tokens, row, [&]<typename S>(const Loops<S>& loops, int64_t first, int64_t count) {
-    loops.turn(in<S>(x, first * row), angles, first, given, count, heads, width, static_cast<float>(sign),
-               out<S>(y, first * row));
+    loops.turn(in<S>(x, first * row), angles, first, given, count, heads, width, float(sign), out<S>(y, first * row));
   });
   return y;
 }
@@ -220,11 +219,11 @@ at::Tensor swiGlu(const at::Tensor& gate, const at::Tensor& up) { return SwiGlu:
 at::Tensor ropeFrequencies(const Config& config) {
   // torchtune computes the frequencies in fp32 with these operators; others would give other bits.
   const auto type = at::TensorOptions().dtype(at::kFloat);
-  const at::Tensor exponents = at::arange(0, config.head_width, 2, type) / static_cast<double>(config.head_width);
+  const at::Tensor exponents = at::arange(0, config.head_width, 2, type) / double(config.head_width);
   at::Tensor frequencies = 1.0 / at::pow(at::scalar_tensor(config.rope_base, type), exponents);
   if (!config.rope_scaling) return frequencies;
   const RopeScaling& s = *config.rope_scaling;
-  const auto original = static_cast<double>(s.original_positions);
+  const auto original = double(s.original_positions);
   // Llama 3.1's rule (docs/semantics.md §2), with 1 - kept as the share that is divided by the factor.
   float* values = frequencies.mutable_data_ptr<float>();
   for (int64_t i = 0; i < frequencies.numel(); ++i) {
@@ -234,7 +233,7 @@ at::Tensor ropeFrequencies(const Config& config) {
     double kept = 0;  // share of the frequency that is not divided
     if (wave <= original / s.low_frequency_factor)
       kept = (original / wave - s.low_frequency_factor) / (s.high_frequency_factor - s.low_frequency_factor);
-    values[i] = static_cast<float>((1 - kept) * frequency / s.factor + kept * frequency);
+    values[i] = float((1 - kept) * frequency / s.factor + kept * frequency);
   }
   return frequencies;
 }

@@ -117,7 +117,7 @@ void packOnCpu(const at::Tensor& values, const at::Tensor& largest, const at::Te
     std::array<int32_t, Nf4::kBlock> codes;
     for (int64_t block = begin; block < end; ++block) {
       for (size_t i = 0; i < unit.size(); ++i) {
-        unit[i] = from[block * Nf4::kBlock + static_cast<int64_t>(i)] / scale[block];
+        unit[i] = from[block * Nf4::kBlock + int64_t(i)] / scale[block];
         nearest[i] = std::abs(static_cast<Stored>(unit[i] - Stored(table[0])));
         codes[i] = 0;
       }
@@ -125,20 +125,18 @@ void packOnCpu(const at::Tensor& values, const at::Tensor& largest, const at::Te
         for (size_t i = 0; i < unit.size(); ++i) {
           const Stored distance = std::abs(static_cast<Stored>(unit[i] - Stored(table[j])));
           const bool nearer = distance < nearest[i];  // false where a block of zeros makes NaN
-          codes[i] = nearer ? static_cast<int32_t>(j) : codes[i];
+          codes[i] = nearer ? int32_t(j) : codes[i];
           nearest[i] = nearer ? distance : nearest[i];
         }
       for (size_t i = 0; i < unit.size(); i += 2)
-        to[(block * Nf4::kBlock + static_cast<int64_t>(i)) / 2] = static_cast<uint8_t>(codes[i] * 16 + codes[i + 1]);
+        to[(block * Nf4::kBlock + int64_t(i)) / 2] = uint8_t(codes[i] * 16 + codes[i + 1]);
     }
   });
 }
 
 }  // namespace
 
-int64_t Nf4::bytes() const {
-  return static_cast<int64_t>(packed.nbytes() + scales.nbytes() + factors.nbytes() + mean.nbytes());
-}
+int64_t Nf4::bytes() const { return int64_t(packed.nbytes() + scales.nbytes() + factors.nbytes() + mean.nbytes()); }
 
 Nf4 Nf4::to(at::Device device) const {
   const auto there = [&](const at::Tensor& tensor) {
@@ -189,7 +187,7 @@ void scaleNf4(const at::Tensor& largest, Nf4& weight) {
   weight.mean = largest.mean();
   const at::Tensor centred = (largest - weight.mean).view({-1, Nf4::kGroup});
   // f = 256 / (2 max|c|) maps a group's centred scales to about -128 .. 128 before clamping.
-  weight.factors = static_cast<double>(Nf4::kGroup) / (2 * centred.abs().amax(1));
+  weight.factors = double(Nf4::kGroup) / (2 * centred.abs().amax(1));
   weight.scales = (centred * weight.factors.unsqueeze(1)).round_().clamp_(-128, 127).to(at::kChar).flatten();
 }
 

@@ -33,13 +33,13 @@ TEST_CASE("random weights are what torch's generator gives, one value after the 
     const TensorSpec& spec = specs[at];
     const at::Tensor drawn = randomWeight(spec, 3, at::kFloat);
     const float* values = drawn.const_data_ptr<float>();
-    const double bound = 1 / std::sqrt(static_cast<double>(spec.shape[1]));
+    const double bound = 1 / std::sqrt(double(spec.shape[1]));
     int64_t other = 0;
     for (int64_t i = 0; i < drawn.numel();) {
-      at::Philox4_32 stream(mixed(mixed(3) + spec.index), static_cast<uint64_t>(i / 4096), 0);
+      at::Philox4_32 stream(mixed(mixed(3) + spec.index), uint64_t(i / 4096), 0);
       for (const int64_t end = std::min(drawn.numel(), i + 4096); i < end; ++i) {
-        const double value = at == 0 ? stream.randn(10) : bound * (static_cast<double>(stream() >> 8) * 0x1p-23 - 1);
-        other += values[i] != static_cast<float>(value);
+        const double value = at == 0 ? stream.randn(10) : bound * (double(stream() >> 8) * 0x1p-23 - 1);
+        other += values[i] != float(value);
       }
     }
     CHECK(other == 0);

@@ -31,7 +31,7 @@ using torch::autograd::variable_list;
 
 constexpr int64_t kAlignment = 64;  // bytes: tensors lie as well aligned as if each had memory of its own
 
-int64_t bytesOf(const at::Tensor& tensor) { return tensor.numel() * static_cast<int64_t>(tensor.itemsize()); }
+int64_t bytesOf(const at::Tensor& tensor) { return tensor.numel() * int64_t(tensor.itemsize()); }
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -43,8 +43,8 @@ at::DataPtr takeMemory(const at::Tensor& tensor) {
 /// A tensor of so many bytes whose storage has no memory yet.
 at::Tensor withoutMemory(int64_t bytes, at::Device device) {
   at::Tensor result = at::empty({0}, at::TensorOptions().dtype(at::kByte).device(device));
-  const c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<size_t>(bytes),
-                             at::DataPtr(nullptr, result.device()), /*allocator=*/nullptr, /*resizable=*/false);
+  const c10::Storage storage(c10::Storage::use_byte_size_t(), size_t(bytes), at::DataPtr(nullptr, result.device()),
+                             /*allocator=*/nullptr, /*resizable=*/false);
   return result.set_(storage, 0, {bytes}, {1});
 }
 
@@ -71,7 +71,7 @@ struct ShardedWeights::Node : torch::autograd::Function<Node> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList learnt,
                             const c10::intrusive_ptr<Pass>& pass) {
     ctx->saved_data["pass"] = c10::IValue::make_capsule(pass);
-    ctx->saved_data["inputs"] = static_cast<int64_t>(2 + learnt.size());
+    ctx->saved_data["inputs"] = int64_t(2 + learnt.size());
     return pass->weights->forward(*pass, x);
   }
 
@@ -112,7 +112,7 @@ void ShardedWeights::set(size_t index, const std::vector<at::Tensor*>& members, 
   }
   // Parts of what is not trained end where tensors may begin (kAlignment), so never within an element or a block of
   // NF4 codes. A trained unit has one type, and its parts end between elements.
-  const int64_t size = trained ? static_cast<int64_t>(members[0]->itemsize()) : kAlignment;
+  const int64_t size = trained ? int64_t(members[0]->itemsize()) : kAlignment;
   const int64_t part = partLength((bytes + size - 1) / size, communicator_.worldSize()) * size;
   const int64_t begin = part * communicator_.rank(), end = begin + part;
   unit.whole = withoutMemory(part * communicator_.worldSize(), device);
@@ -120,7 +120,7 @@ void ShardedWeights::set(size_t index, const std::vector<at::Tensor*>& members, 
   int64_t at = 0;
   for (at::Tensor* member : members) {
     const at::ScalarType type = member->scalar_type();
-    const int64_t count = bytesOf(*member), element = static_cast<int64_t>(member->itemsize());
+    const int64_t count = bytesOf(*member), element = int64_t(member->itemsize());
     // The range of this rank's part that falls into this member, in bytes of the unit.
     const int64_t first = std::clamp(begin, at, at + count), last = std::clamp(end, first, at + count);
     const at::Tensor own = last > first ? unit.part.narrow(0, first - begin, last - first).view(type)

@@ -36,19 +36,19 @@ std::vector<workload::Workload> registeredWorkloads() {
 }
 
 /// {"v":1,"build","libraries","devices","workloads"}. `build` is the digest of this program's file.
-llvm::json::Value describe(const Capabilities& capabilities) {
-  llvm::json::Object libraries;
-  llvm::json::Array devices, workloads;
+json::Value describe(const Capabilities& capabilities) {
+  json::Object libraries;
+  json::Array devices, workloads;
   for (const auto& backend : capabilities.backends) {
     backend.libraries(libraries);
     devices.push_back(std::string(backend.name));
   }
   for (const auto& workload : capabilities.workloads) workloads.push_back(workload::toJson(workload));
-  return llvm::json::Object{{"v", protocol::kTrialVersion},
-                            {"build", serve::executableDigest()},
-                            {"libraries", std::move(libraries)},
-                            {"devices", std::move(devices)},
-                            {"workloads", std::move(workloads)}};
+  return json::Object{{"v", protocol::kTrialVersion},
+                      {"build", serve::executableDigest()},
+                      {"libraries", std::move(libraries)},
+                      {"devices", std::move(devices)},
+                      {"workloads", std::move(workloads)}};
 }
 
 }  // namespace

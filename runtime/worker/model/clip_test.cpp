@@ -43,8 +43,8 @@ TEST_CASE("gradients whose norm is above the largest are scaled down to it, othe
   CHECK(clipGradients(parameters, 20).item<double>() == 10);
   CHECK(parameters[0].grad()[0].item<float>() == 2.0f);
   CHECK(clipGradients(parameters, 5).item<double>() == 10);
-  CHECK(parameters[0].grad()[0].item<float>() == static_cast<float>(2 * (5 / (10 + 1e-6))));
-  CHECK(parameters[2].grad()[0].item<float>() == static_cast<float>(4 * (5 / (10 + 1e-6))));
+  CHECK(parameters[0].grad()[0].item<float>() == float(2 * (5 / (10 + 1e-6))));
+  CHECK(parameters[2].grad()[0].item<float>() == float(4 * (5 / (10 + 1e-6))));
   CHECK_FALSE(parameters[1].grad().defined());
 }
 

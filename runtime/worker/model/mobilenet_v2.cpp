@@ -34,8 +34,8 @@ constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 6
 
 /// D(v) of docs/semantics.md §1: rounds a channel count to a multiple of 8, never below 90 % of it.
 int64_t roundChannels(double value) {
-  const int64_t rounded = std::max<int64_t>(8, static_cast<int64_t>(value + 4) / 8 * 8);
-  return static_cast<double>(rounded) < 0.9 * value ? rounded + 8 : rounded;
+  const int64_t rounded = std::max<int64_t>(8, int64_t(value + 4) / 8 * 8);
+  return double(rounded) < 0.9 * value ? rounded + 8 : rounded;
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ void MobileNetV2::build() {
   first_ = makeConvNorm("features.0.0", "features.0.1", 3, channels, 3, 2, 1);
   int64_t index = 1;
   for (const Stage& stage : kStages) {
-    const int64_t out = roundChannels(static_cast<double>(stage.channels) * options_.width);
+    const int64_t out = roundChannels(double(stage.channels) * options_.width);
     for (int64_t repeat = 0; repeat < stage.repeats; ++repeat, ++index) {
       const std::string prefix = fmt::format("features.{}.conv.", index);
       const int64_t stride = repeat == 0 ? stage.stride : 1;
@@ -134,7 +134,7 @@ void MobileNetV2::initialise(uint64_t seed) {
   for (const NamedTensor& parameter : parameters_) {
     const at::Tensor& tensor = parameter.tensor;
     if (tensor.dim() == 4) {
-      const double fan_out = static_cast<double>(tensor.size(0) * tensor.size(2) * tensor.size(3));
+      const double fan_out = double(tensor.size(0) * tensor.size(2) * tensor.size(3));
       tensor.copy_(draw(tensor).normal_(0, std::sqrt(2.0 / fan_out), generator));
     }
   }

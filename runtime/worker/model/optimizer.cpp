@@ -185,7 +185,7 @@ Optimizer::State Optimizer::state() const {
   return result;
 }
 
-llvm::Error Optimizer::restore(const State& state) {
+Error Optimizer::restore(const State& state) {
   at::NoGradGuard no_grad;
   std::map<std::string, at::Tensor> given(state.begin(), state.end());
   std::vector<Remembered> restored = memory_;
@@ -198,17 +198,16 @@ llvm::Error Optimizer::restore(const State& state) {
       if (at == given.end()) break;
       of[i] = fresh(i, name);
       if (of[i].sizes() != at->second.sizes())
-        return base::failure("the optimiser's state {} has another shape than its parameter", at->first);
+        return failure("the optimiser's state {} has another shape than its parameter", at->first);
       of[i].copy_(at->second);
       given.erase(at);
     }
     if (found > 0 && found < restored.size())
-      return base::failure("the optimiser's state has no {}.{}", i, restored[found].name);
+      return failure("the optimiser's state has no {}.{}", i, restored[found].name);
   }
-  if (!given.empty())
-    return base::failure("the optimiser's state {} belongs to no parameter of it", given.begin()->first);
+  if (!given.empty()) return failure("the optimiser's state {} belongs to no parameter of it", given.begin()->first);
   memory_ = std::move(restored);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 at::Tensor Optimizer::alignedGradient(const at::Tensor& parameter) {
@@ -252,21 +251,20 @@ at::Tensor clipGradients(const std::vector<at::Tensor>& parameters, double large
 }
 
 double Schedule::rate(int64_t step) const {
-  if (step < warmup_steps)
-    return base * (kWarmupStart + (1 - kWarmupStart) * static_cast<double>(step) / static_cast<double>(warmup_steps));
+  if (step < warmup_steps) return base * (kWarmupStart + (1 - kWarmupStart) * double(step) / double(warmup_steps));
   const int64_t after = step - warmup_steps;
-  if (kind == ScheduleKind::Step) return base * std::pow(kDecay, static_cast<double>(after / epoch_steps));
+  if (kind == ScheduleKind::Step) return base * std::pow(kDecay, double(after / epoch_steps));
   if (kind == ScheduleKind::Constant) return base;
-  const auto length = static_cast<double>(std::max<int64_t>(1, total_steps - warmup_steps));
-  return base / 2 * (1 + std::cos(std::numbers::pi * static_cast<double>(after) / length));
+  const auto length = double(std::max<int64_t>(1, total_steps - warmup_steps));
+  return base / 2 * (1 + std::cos(std::numbers::pi * double(after) / length));
 }
 
 double WarmupSchedule::rate(int64_t step) const {
-  if (step < warmup_steps) return base * static_cast<double>(step) / static_cast<double>(warmup_steps);
+  if (step < warmup_steps) return base * double(step) / double(warmup_steps);
   // The rate falls over the last `length` steps.
   const int64_t falling = kind == Kind::StableDecay ? decay_steps : total_steps - warmup_steps;
-  const auto length = static_cast<double>(std::max<int64_t>(1, falling));
-  const double place = static_cast<double>(std::max<int64_t>(0, step - (total_steps - falling))) / length;
+  const auto length = double(std::max<int64_t>(1, falling));
+  const double place = double(std::max<int64_t>(0, step - (total_steps - falling))) / length;
   double part = 1;
   if (kind == Kind::Cosine) part = 0.5 * (1 + std::cos(std::numbers::pi * place));
   if (kind == Kind::Linear || kind == Kind::StableDecay) part = 1 - place;

@@ -3,7 +3,6 @@
 // Optimisers over a list of tensors, and the limit of their gradients, with torch's arithmetic (docs/semantics.md §8).
 
 #include <ATen/core/Tensor.h>
-#include <llvm/Support/Error.h>
 
 #include <cstdint>
 #include <functional>
@@ -12,6 +11,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::optimizer {
 
@@ -37,7 +38,7 @@ class Optimizer {
   State state() const;
   /// Goes on from a copy of such a state. An error, with nothing changed, if a name or shape is not one of this
   /// optimiser's.
-  llvm::Error restore(const State& state);
+  Error restore(const State& state);
 
  protected:
   using List = std::vector<at::Tensor>;

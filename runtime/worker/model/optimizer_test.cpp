@@ -59,7 +59,7 @@ TEST_CASE("an optimiser goes on from a copy of its state as if it had never stop
       at::NoGradGuard no_grad;
       for (size_t i = 0; i < 3; ++i) resumed[i].copy_(whole[i]);
     }
-    REQUIRE_FALSE(static_cast<bool>(two->restore(state)));
+    REQUIRE_FALSE(bool(two->restore(state)));
     for (uint64_t i = 3; i < 6; ++i) {
       step(*one, whole, i);
       step(*two, resumed, i);
@@ -120,7 +120,7 @@ TEST_CASE("adamw on fp16 parameters steps as on fp32 ones, and goes on from its 
   CHECK_FALSE(at::equal(half, start));
   auto resumed = half.detach().clone().requires_grad_(true);
   auto two = optimizer::makeAdam({resumed}, options);
-  REQUIRE_FALSE(static_cast<bool>(two->restore(copied(*one))));
+  REQUIRE_FALSE(bool(two->restore(copied(*one))));
   for (int i = 0; i < 100; ++i) both(*two, resumed);
 }
 

@@ -15,13 +15,11 @@
 namespace expc::model {
 namespace {
 
-using base::failure;
-
 /// torch's type for each safetensors::DType, in the order of the enumeration.
 constexpr at::ScalarType kTypes[] = {at::kBool, at::kByte,     at::kChar,  at::kInt,   at::kLong,
                                      at::kHalf, at::kBFloat16, at::kFloat, at::kDouble};
 
-at::ScalarType torchType(safetensors::DType type) { return kTypes[static_cast<size_t>(type)]; }
+at::ScalarType torchType(safetensors::DType type) { return kTypes[size_t(type)]; }
 
 std::string shapeText(at::IntArrayRef shape) {
   return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
@@ -31,7 +29,7 @@ std::string shapeText(at::IntArrayRef shape) {
 
 std::string listed(const std::vector<std::string>& names) {
   constexpr size_t kMost = 6;
-  const auto shown = static_cast<ptrdiff_t>(std::min(names.size(), kMost));
+  const auto shown = ptrdiff_t(std::min(names.size(), kMost));
   std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
   if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
   return text;
@@ -55,7 +53,7 @@ namespace {
 
 /// `taken` says what of a tensor of the file is meant.
 template <typename Taken>
-llvm::Error load(const safetensors::File& file, const std::vector<NamedTensor>& state, Taken taken) {
+Error load(const safetensors::File& file, const std::vector<NamedTensor>& state, Taken taken) {
   std::set<std::string> wanted;
   std::vector<std::string> missing, shapes, types, left_over;
   for (const NamedTensor& target : state) {
@@ -82,29 +80,28 @@ llvm::Error load(const safetensors::File& file, const std::vector<NamedTensor>& 
   if (!wrong.empty()) return failure("{} does not fit the model; tensors {}", file.path(), wrong);
   at::NoGradGuard no_grad;
   for (const NamedTensor& target : state) target.tensor.copy_(tensorOf(taken(*file.find(target.name))));
-  return llvm::Error::success();
+  return Error::success();
 }
 
 }  // namespace
 
-llvm::Error loadState(const safetensors::File& file, const std::vector<NamedTensor>& state) {
+Error loadState(const safetensors::File& file, const std::vector<NamedTensor>& state) {
   return load(file, state, [](const safetensors::TensorInfo& info) { return info; });
 }
 
 safetensors::TensorInfo entryOf(const safetensors::TensorInfo& info, int64_t index, int64_t count) {
   if (info.shape.empty() || info.shape[0] != count) return info;
-  const size_t bytes = info.bytes.size() / static_cast<size_t>(count);
-  const llvm::ArrayRef<uint8_t> own = info.bytes.slice(static_cast<size_t>(index) * bytes, bytes);
+  const size_t bytes = info.bytes.size() / size_t(count);
+  const ArrayRef<uint8_t> own = info.bytes.slice(size_t(index) * bytes, bytes);
   safetensors::TensorInfo entry{info.name, info.dtype, {info.shape.begin() + 1, info.shape.end()}, own};
   return entry;
 }
 
-llvm::Error loadEntries(const safetensors::File& file, int64_t index, int64_t count,
-                        const std::vector<NamedTensor>& state) {
+Error loadEntries(const safetensors::File& file, int64_t index, int64_t count, const std::vector<NamedTensor>& state) {
   return load(file, state, [&](const safetensors::TensorInfo& info) { return entryOf(info, index, count); });
 }
 
-llvm::Expected<std::string> saveState(const std::string& path, const std::vector<NamedTensor>& state) {
+Expected<std::string> saveState(const std::string& path, const std::vector<NamedTensor>& state) {
   std::vector<at::Tensor> kept;  // holds the copies until they are written
   std::vector<safetensors::TensorInfo> infos;
   for (const NamedTensor& source : state) {
@@ -115,7 +112,7 @@ llvm::Expected<std::string> saveState(const std::string& path, const std::vector
     if (type == std::end(kTypes)) return failure("{}: tensor {} has a type that the format lacks", path, source.name);
     info.dtype = static_cast<safetensors::DType>(type - std::begin(kTypes));
     info.shape.assign(tensor.sizes().begin(), tensor.sizes().end());
-    info.bytes = llvm::ArrayRef<uint8_t>(static_cast<const uint8_t*>(tensor.const_data_ptr()), tensor.nbytes());
+    info.bytes = ArrayRef<uint8_t>(static_cast<const uint8_t*>(tensor.const_data_ptr()), tensor.nbytes());
     infos.push_back(std::move(info));
     kept.push_back(std::move(tensor));
   }

@@ -14,10 +14,10 @@ struct Written {
     llvm::SmallString<128> name;
     REQUIRE_FALSE(llvm::sys::fs::createTemporaryFile("state", "safetensors", name));
     path = name.str().str();
-    REQUIRE(static_cast<bool>(saveState(path, state)));
+    REQUIRE(bool(saveState(path, state)));
   }
   ~Written() { llvm::sys::fs::remove(path); }
-  safetensors::File open() const { return llvm::cantFail(safetensors::File::open(path)); }
+  safetensors::File open() const { return cantFail(safetensors::File::open(path)); }
 };
 
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
@@ -26,7 +26,7 @@ TEST_CASE("an entry of each tensor is loaded, cast where that is allowed") {
   const at::Tensor a = at::arange(6, at::kFloat).view({2, 3}), b = at::tensor({4, 5}, at::kLong);
   const Written file({{"a", a}, {"b", b}});
   const std::vector<NamedTensor> state = {{"a", at::zeros({3}, at::kDouble)}, {"b", at::zeros({}, at::kLong)}};
-  CHECK(llvm::toString(loadEntries(file.open(), 1, 2, state)).empty());
+  CHECK(toString(loadEntries(file.open(), 1, 2, state)).empty());
   CHECK(at::equal(state[0].tensor, a[1].to(at::kDouble)));
   CHECK(at::equal(state[1].tensor, b[1]));
 }
@@ -34,8 +34,8 @@ TEST_CASE("an entry of each tensor is loaded, cast where that is allowed") {
 TEST_CASE("a file of another number of entries is refused, and nothing changed") {
   const Written file({{"a", at::ones({3, 2})}});
   const std::vector<NamedTensor> state = {{"a", at::zeros({2})}};
-  CHECK(contains(llvm::toString(loadEntries(file.open(), 0, 2, state)), "with another shape: a [3, 2] for [2]"));
-  CHECK(contains(llvm::toString(loadEntries(file.open(), 0, 2, {{"c", at::zeros({2})}})), "missing: c"));
+  CHECK(contains(toString(loadEntries(file.open(), 0, 2, state)), "with another shape: a [3, 2] for [2]"));
+  CHECK(contains(toString(loadEntries(file.open(), 0, 2, {{"c", at::zeros({2})}})), "missing: c"));
   CHECK(at::equal(state[0].tensor, at::zeros({2})));
 }
 

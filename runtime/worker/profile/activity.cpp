@@ -3,13 +3,14 @@
 
 #include "runtime/worker/profile/activity.h"
 
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Demangle/Demangle.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cctype>
 #include <utility>
+
+#include "runtime/base/llvm.h"
 
 namespace expc::profile {
 namespace {
@@ -42,7 +43,7 @@ Family familyOf(std::string_view kernel) {
 }
 
 std::string_view callName(std::string_view name) {
-  llvm::StringRef call = name, unversioned = call.rtrim("0123456789");
+  StringRef call = name, unversioned = call.rtrim("0123456789");
   // Strip the version first: it stands behind the suffix of the per-thread variants.
   if (unversioned.size() < call.size() && unversioned.consume_back("_v")) call = unversioned;
   if (!call.consume_back("_ptsz")) call.consume_back("_ptds");
@@ -129,8 +130,7 @@ void ActivitySum::add(const Activity& activity) {
   // Some records come without times; they count, but cannot make the device busy.
   const bool timed = activity.begin != 0 || activity.end != 0;
   if (!timed) ++totals_.untimed;
-  const Amount amount{static_cast<double>(activity.end - activity.begin) * 1e-9, 1,
-                      static_cast<double>(activity.bytes)};
+  const Amount amount{double(activity.end - activity.begin) * 1e-9, 1, double(activity.bytes)};
   switch (activity.kind) {
     case Activity::Kind::Call: {
       const std::string_view name = callName(activity.name);
@@ -148,7 +148,7 @@ void ActivitySum::add(const Activity& activity) {
       break;
     }
     case Activity::Kind::Copy:
-      totals_.copies[static_cast<size_t>(activity.direction)] += amount;
+      totals_.copies[size_t(activity.direction)] += amount;
       break;
     case Activity::Kind::Fill:
       totals_.fills += amount;
@@ -161,13 +161,13 @@ ActivityTotals ActivitySum::take(uint64_t begin, uint64_t end) {
   ActivityTotals totals = std::exchange(totals_, {});
   totals.calls = std::exchange(calls_, {});
   for (const auto& [name, kernel] : kernels_) {
-    totals.families[static_cast<size_t>(kernel.family)] += kernel.amount;
+    totals.families[size_t(kernel.family)] += kernel.amount;
     totals.kernels[kernelName(name)] += kernel.amount;
   }
   kernels_.clear();
   // The mean over the devices compares with the wall time.
   for (auto& [device, busy] : busy_)
-    totals.busy_seconds += static_cast<double>(busy.within(begin, end)) * 1e-9 / static_cast<double>(busy_.size());
+    totals.busy_seconds += double(busy.within(begin, end)) * 1e-9 / double(busy_.size());
   busy_.clear();
   return totals;
 }

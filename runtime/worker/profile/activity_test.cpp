@@ -83,11 +83,11 @@ TEST_CASE("records become totals by call, family and direction") {
   CHECK(totals.callsThatBegin("cudaLaunchKernel").count == 3);
   CHECK(totals.callsThatBegin("cudaEventDestroy").count == 0);
   CHECK(totals.allCalls().seconds == Approx(0.008));
-  CHECK(totals.families[static_cast<size_t>(Family::Compute)].seconds == Approx(0.004));
+  CHECK(totals.families[size_t(Family::Compute)].seconds == Approx(0.004));
   CHECK(totals.kernels.at("add").count == 2);
   CHECK(totals.nccl().seconds == Approx(0.004));
-  CHECK(totals.copies[static_cast<size_t>(Direction::HostToDevice)].bytes == 1500);
-  CHECK(totals.copies[static_cast<size_t>(Direction::DeviceToHost)].count == 1);
+  CHECK(totals.copies[size_t(Direction::HostToDevice)].bytes == 1500);
+  CHECK(totals.copies[size_t(Direction::DeviceToHost)].count == 1);
   CHECK(totals.fills.bytes == 64);
   CHECK(totals.busy_seconds == Approx(0.006 + 0.002 + 0.001 + 0.001));
   CHECK(totals.untimed + totals.malformed == 0);
@@ -124,7 +124,7 @@ TEST_CASE("records that make no sense are left out and counted") {
   CHECK(totals.untimed == 1);
   CHECK(totals.kernels.size() == 1);
   CHECK(totals.kernels.at("b").count == 2);
-  CHECK(totals.copies[static_cast<size_t>(Direction::DeviceToDevice)].bytes == 0);
+  CHECK(totals.copies[size_t(Direction::DeviceToDevice)].bytes == 0);
   CHECK(totals.busy_seconds == 0);
 }
 
@@ -153,7 +153,7 @@ TEST_CASE("busy time is the union, whatever the order and number of intervals") 
   }
   BusyTime many;
   for (const auto& [begin, end] : all) many.add(begin, end);
-  CHECK(many.within(0, 1 << 20) == static_cast<uint64_t>(std::count(covered.begin(), covered.end(), true)));
+  CHECK(many.within(0, 1 << 20) == uint64_t(std::count(covered.begin(), covered.end(), true)));
 }
 
 TEST_CASE("a breakdown keeps the largest names, travels as text and becomes a mean") {

@@ -29,23 +29,23 @@ void addView(Amounts& breakdown, std::string_view view, const Amounts& amounts, 
 }
 
 std::string toText(const Amounts& breakdown) {
-  llvm::json::Object object;
+  json::Object object;
   for (const auto& [name, amount] : breakdown)
-    object[llvm::json::fixUTF8(name)] = llvm::json::Array{amount.seconds, amount.count, amount.bytes};
-  return llvm::formatv("{0}", llvm::json::Value(std::move(object)));
+    object[json::fixUTF8(name)] = json::Array{amount.seconds, amount.count, amount.bytes};
+  return llvm::formatv("{0}", json::Value(std::move(object)));
 }
 
 Amounts fromText(std::string_view text) {
   Amounts amounts;
-  auto value = llvm::json::parse(llvm::StringRef(text.data(), text.size()));
+  auto value = json::parse(StringRef(text.data(), text.size()));
   if (!value) {
-    llvm::consumeError(value.takeError());
+    consumeError(value.takeError());
     return amounts;
   }
-  const llvm::json::Object* object = value->getAsObject();
+  const json::Object* object = value->getAsObject();
   if (!object) return amounts;
   for (const auto& [name, entry] : *object) {
-    const llvm::json::Array* numbers = entry.getAsArray();
+    const json::Array* numbers = entry.getAsArray();
     if (!numbers || numbers->size() != 3) continue;
     const auto at = [&](size_t i) { return (*numbers)[i].getAsNumber().value_or(0); };
     amounts[name.str()] = {at(0), at(1), at(2)};
@@ -57,7 +57,7 @@ Amounts meanOf(const std::vector<Amounts>& ranks) {
   Amounts sum;
   for (const Amounts& rank : ranks)
     for (const auto& [name, amount] : rank) sum[name] += amount;
-  const double share = 1.0 / static_cast<double>(std::max<size_t>(1, ranks.size()));
+  const double share = 1.0 / double(std::max<size_t>(1, ranks.size()));
   for (auto& [name, amount] : sum) {
     amount.seconds *= share;
     amount.count *= share;
@@ -66,26 +66,26 @@ Amounts meanOf(const std::vector<Amounts>& ranks) {
   return sum;
 }
 
-void addSeries(llvm::json::Object& series, const Amounts& breakdown) {
+void addSeries(json::Object& series, const Amounts& breakdown) {
   for (const auto& [name, amount] : breakdown)
-    series[llvm::json::fixUTF8("profile." + name)] = llvm::json::Array{amount.seconds, amount.count, amount.bytes};
+    series[json::fixUTF8("profile." + name)] = json::Array{amount.seconds, amount.count, amount.bytes};
 }
 
 std::vector<std::string> gatherTexts(comm::Communicator& communicator, const std::string& text) {
-  const double longest = communicator.allReduce(static_cast<double>(text.size()), comm::Reduction::Max);
+  const double longest = communicator.allReduce(double(text.size()), comm::Reduction::Max);
   // All-gather wants equal sizes: pad with blanks to the longest. For that a text must not end with
   // white space.
-  auto bytes = at::full({static_cast<int64_t>(longest)}, ' ', at::kByte);
+  auto bytes = at::full({int64_t(longest)}, ' ', at::kByte);
   std::memcpy(bytes.mutable_data_ptr(), text.data(), text.size());
   std::vector<std::string> texts;
   for (const auto& one : communicator.allGather(bytes)) {
-    const std::string_view padded(static_cast<const char*>(one.const_data_ptr()), static_cast<size_t>(one.numel()));
+    const std::string_view padded(static_cast<const char*>(one.const_data_ptr()), size_t(one.numel()));
     texts.emplace_back(padded.substr(0, padded.find_last_not_of(' ') + 1));
   }
   return texts;
 }
 
-void reduce(comm::Communicator& communicator, const std::vector<Measure>& measures, llvm::json::Object& metrics) {
+void reduce(comm::Communicator& communicator, const std::vector<Measure>& measures, json::Object& metrics) {
   // A value that is not finite has diverged, on whichever rank. Max and Sum treat NaN differently,
   // and may drop it, so ranks first agree on a flag: 0 for a number, 0.5 for diverged, 1 for
   // missing; the largest wins.
@@ -99,7 +99,7 @@ void reduce(comm::Communicator& communicator, const std::vector<Measure>& measur
   const auto largest = communicator.allReduce(values, comm::Reduction::Max);
   const auto sum = communicator.allReduce(values, comm::Reduction::Sum);
   for (size_t i = 0; i < measures.size(); ++i) {
-    llvm::json::Value& metric = metrics[measures[i].name];
+    json::Value& metric = metrics[measures[i].name];
     if (lacking[i] == kLacks)
       metric = nullptr;
     else if (lacking[i] == kDiverged)
@@ -121,7 +121,7 @@ void gather(comm::Communicator& communicator, Amounts& breakdown, std::vector<st
   for (const std::string& text : gatherTexts(communicator, lines + ".")) {
     for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
       const std::string note = text.substr(at, end - at);
-      if (!llvm::is_contained(notes, note)) notes.push_back(note);
+      if (!is_contained(notes, note)) notes.push_back(note);
     }
   }
 }

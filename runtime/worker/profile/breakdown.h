@@ -22,6 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/llvm.h"
+
 namespace expc::comm {
 class Communicator;
 }
@@ -58,7 +60,7 @@ Amounts fromText(std::string_view text);
 Amounts meanOf(const std::vector<Amounts>& ranks);
 
 /// Adds the breakdown to a result's series.
-void addSeries(llvm::json::Object& series, const Amounts& breakdown);
+void addSeries(json::Object& series, const Amounts& breakdown);
 
 // From the values that each rank measured to those of the trial:
 
@@ -74,7 +76,7 @@ struct Measure {
 
 /// Reduces metrics over the ranks into `metrics`. Every rank calls it with the same names in the
 /// same order. A metric that some rank lacks is null; one that is not finite on some rank is NaN.
-void reduce(comm::Communicator& communicator, const std::vector<Measure>& measures, llvm::json::Object& metrics);
+void reduce(comm::Communicator& communicator, const std::vector<Measure>& measures, json::Object& metrics);
 
 /// Gives every rank the texts of all ranks, in their order. A text must not end with white space.
 std::vector<std::string> gatherTexts(comm::Communicator& communicator, const std::string& text);

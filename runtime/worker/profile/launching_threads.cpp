@@ -27,7 +27,7 @@ constexpr std::string_view kAutograd = "pt_autograd_";
 /// our own threads.
 clockid_t clockOf(pid_t thread) {
   constexpr int kScheduled = 2, kOfThread = 4;
-  return static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | kScheduled | kOfThread);
+  return static_cast<clockid_t>((~unsigned(thread) << 3) | kScheduled | kOfThread);
 }
 
 }  // namespace

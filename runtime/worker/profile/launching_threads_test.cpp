@@ -12,7 +12,7 @@ namespace {
 double ownSeconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
 }
 
 /// The seconds that a thread adds to launchingSeconds() if it works for `work` seconds.

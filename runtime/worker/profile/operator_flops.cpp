@@ -63,10 +63,10 @@ std::vector<double> lengthsOf(const at::Tensor& bounds, int64_t total) {
   const at::Tensor host = bounds.to(at::kCPU, at::kLong).contiguous();
   const int64_t* at = host.const_data_ptr<int64_t>();
   std::vector<double> lengths;
-  for (int64_t i = 0; i < samples; ++i) lengths.push_back(static_cast<double>(at[i + 1] - at[i]));
+  for (int64_t i = 0; i < samples; ++i) lengths.push_back(double(at[i + 1] - at[i]));
   const bool sound =
       at[0] == 0 && at[samples] == total && std::ranges::all_of(lengths, [](double n) { return n >= 0; });
-  if (!sound) std::ranges::fill(lengths, static_cast<double>(total) / static_cast<double>(samples));
+  if (!sound) std::ranges::fill(lengths, double(total) / double(samples));
   return lengths;
 }
 
@@ -92,7 +92,7 @@ double ofPacked(const at::Tensor& query, const at::Tensor& key, const at::Tensor
   const std::vector<double> queries = lengthsOf(of_queries, query.size(-3)), keys = lengthsOf(of_keys, key.size(-3));
   double pairs = 0;
   for (size_t i = 0; i < std::min(queries.size(), keys.size()); ++i) pairs += seen(queries[i], keys[i], causal);
-  return pairs * static_cast<double>(query.size(-2));
+  return pairs * double(query.size(-2));
 }
 
 /// A matrix product, and the argument whose last dimension is summed over.
@@ -137,18 +137,18 @@ std::string typeOf(const at::Tensor& factor, bool tf32) {
   }
 }
 
-double elements(const at::Tensor& tensor) { return static_cast<double>(tensor.numel()); }
+double elements(const at::Tensor& tensor) { return double(tensor.numel()); }
 
 /// Operations per element of the result: a product and a sum for each element of the summed
 /// dimension.
 OperatorFlops product(const at::Tensor& factor) {
-  const double summed = factor.dim() > 0 ? static_cast<double>(factor.size(-1)) : 1;
+  const double summed = factor.dim() > 0 ? double(factor.size(-1)) : 1;
   return {typeOf(factor, at::globalContext().allowTF32CuBLAS()), 0, 2 * summed};
 }
 
 /// Operations per element that the kernel is applied to: all its taps of one channel. The weight is
 /// [out, in / groups, taps...], or [in, out / groups, taps...] if the convolution is transposed.
-double ofTaps(const at::Tensor& weight) { return 2 * elements(weight) / static_cast<double>(weight.size(0)); }
+double ofTaps(const at::Tensor& weight) { return 2 * elements(weight) / double(weight.size(0)); }
 
 /// A forward convolution costs per element of its output, a transposed one per element of its
 /// input. The backward pass does as much for the gradient of the input and again for that of the
@@ -172,8 +172,7 @@ std::optional<OperatorFlops> attention(const OperatorCall& call) {
   const std::optional<AttentionPairs> of = attentionPairs(call);
   if (!of) return std::nullopt;
   const at::Tensor query = call.tensor("query");
-  const auto width = static_cast<double>(query.size(-1)),
-             value_width = static_cast<double>(call.tensor("value").size(-1));
+  const auto width = double(query.size(-1)), value_width = double(call.tensor("value").size(-1));
   // Forward: scores, and weighted values. Backward: the scores again, the gradient of the weights,
   // and the gradients of queries, keys and values.
   const double per_pair = of->backward ? 2 * (3 * width + 2 * value_width) : 2 * (width + value_width);
@@ -233,8 +232,8 @@ std::optional<AttentionPairs> attentionPairs(const OperatorCall& call) {
   }
   if (query.dim() != 4) return std::nullopt;
   const int64_t tokens = kernel->axes == Axes::HeadsFirst ? 2 : 1, heads = 3 - tokens;
-  result.pairs = static_cast<double>(query.size(0) * query.size(heads)) *
-                 seen(static_cast<double>(query.size(tokens)), static_cast<double>(key.size(tokens)), causal);
+  result.pairs =
+      double(query.size(0) * query.size(heads)) * seen(double(query.size(tokens)), double(key.size(tokens)), causal);
   return result;
 }
 

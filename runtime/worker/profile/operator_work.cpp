@@ -10,7 +10,6 @@
 #include <ATen/core/enum_tag.h>
 #include <ATen/record_function.h>
 #include <llvm/ADT/ScopeExit.h>
-#include <llvm/ADT/StringRef.h>
 
 #include <algorithm>
 #include <atomic>
@@ -23,6 +22,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/llvm.h"
 #include "runtime/worker/profile/operator_flops.h"
 
 namespace expc::profile {
@@ -67,7 +67,7 @@ constexpr std::string_view kNamespace = "aten::", kForeach = "_foreach_";
 bool isOneOf(std::string_view name, const auto& names) { return std::ranges::find(names, name) != std::end(names); }
 
 /// Whether it is one of kBothWays or its backward pass.
-bool isEitherWay(llvm::StringRef name) {
+bool isEitherWay(StringRef name) {
   if (!name.consume_back("_backward")) name.consume_back("_backward_data");
   return isOneOf(name, kBothWays);
 }
@@ -103,10 +103,10 @@ bool isWritten(std::string_view name, const c10::Argument& argument) {
 double bytesOf(const at::Tensor& tensor, c10::DeviceType device) {
   if (!tensor.defined() || tensor.device().type() != device || tensor.layout() != at::kStrided || !tensor.has_storage())
     return 0;
-  auto bytes = static_cast<double>(tensor.element_size());
+  auto bytes = double(tensor.element_size());
   for (int64_t d = 0; d < tensor.dim(); ++d)
-    if (tensor.stride(d) != 0 || tensor.size(d) == 0) bytes *= static_cast<double>(tensor.size(d));
-  return std::min(bytes, static_cast<double>(tensor.storage().nbytes()));
+    if (tensor.stride(d) != 0 || tensor.size(d) == 0) bytes *= double(tensor.size(d));
+  return std::min(bytes, double(tensor.storage().nbytes()));
 }
 
 /// The bytes of a call on the device. Operators that are not known to read their arguments whole,
@@ -171,14 +171,14 @@ thread_local Frame* innermost = nullptr;
 /// Elements of the first result; 0 if it is no tensor.
 double elementsOfFirst(const std::vector<c10::IValue>& results) {
   if (results.empty() || !results.front().isTensor()) return 0;
-  return static_cast<double>(results.front().toTensor().numel());
+  return double(results.front().toTensor().numel());
 }
 
 }  // namespace
 
 OperatorWork operatorWork(c10::DeviceType device, size_t cache_bytes, const std::function<void()>& run) {
   assert(!observing.load() && "one observation at a time");
-  Observation observation{device, static_cast<double>(cache_bytes)};
+  Observation observation{device, double(cache_bytes)};
   observing = &observation;
   const auto begin = [](const at::RecordFunction& function) -> std::unique_ptr<at::ObserverContext> {
     Observation* state = observing.load();

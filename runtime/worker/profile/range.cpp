@@ -63,11 +63,9 @@ const Names& names() {
   return all;
 }
 
-void push(Phase phase) { nvtxDomainRangePushEx(names().domain, &names().attributes[static_cast<size_t>(phase)]); }
+void push(Phase phase) { nvtxDomainRangePushEx(names().domain, &names().attributes[size_t(phase)]); }
 void pop() { nvtxDomainRangePop(names().domain); }
-uint64_t start(Phase phase) {
-  return nvtxDomainRangeStartEx(names().domain, &names().attributes[static_cast<size_t>(phase)]);
-}
+uint64_t start(Phase phase) { return nvtxDomainRangeStartEx(names().domain, &names().attributes[size_t(phase)]); }
 void end(uint64_t id) { nvtxDomainRangeEnd(names().domain, id); }
 
 #else
@@ -87,10 +85,10 @@ using Clock = std::chrono::steady_clock;
 /// phase is enough.
 class HostClock final : public PhaseClock {
  public:
-  void begin(Phase phase) override { begun_[static_cast<size_t>(phase)] = Clock::now(); }
+  void begin(Phase phase) override { begun_[size_t(phase)] = Clock::now(); }
   void end(Phase phase) override {
     const auto now = Clock::now();
-    const auto index = static_cast<size_t>(phase);
+    const auto index = size_t(phase);
     times_[index].seconds += std::chrono::duration<double>(now - begun_[index]).count();
     ++times_[index].count;
   }
@@ -112,14 +110,14 @@ std::string whyUnwritten(const std::string& file) {
   const base::Descriptor descriptor(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (descriptor < 0) return std::strerror(errno);
   const std::vector<char> block(1 << 16);
-  const bool written = write(descriptor, block.data(), block.size()) == static_cast<ssize_t>(block.size());
+  const bool written = write(descriptor, block.data(), block.size()) == ssize_t(block.size());
   return written ? "could not be written" : std::strerror(errno ? errno : ENOSPC);
 }
 
 }  // namespace
 
 std::string_view toString(Phase phase) {
-  return std::string_view(kTraceNames[static_cast<size_t>(phase)]).substr(sizeof "expc:" - 1);
+  return std::string_view(kTraceNames[size_t(phase)]).substr(sizeof "expc:" - 1);
 }
 
 Range::Range(Phase phase) : phase_(phase), measured_(measuring != nullptr), nvtx_(0) {
@@ -131,7 +129,7 @@ Range::Range(Phase phase) : phase_(phase), measured_(measuring != nullptr), nvtx
     nvtx::push(phase);
     if (tracing.load(std::memory_order_relaxed)) {
       traced_ = std::make_unique<at::RecordFunction>(at::RecordScope::USER_SCOPE);
-      traced_->before(kTraceNames[static_cast<size_t>(phase)]);
+      traced_->before(kTraceNames[size_t(phase)]);
     }
   }
   if (measured_) measuring->begin(phase);
@@ -165,11 +163,11 @@ void startTrace(bool gpu) {
   tracing = true;
 }
 
-llvm::Error finishTrace(const std::string& path) {
+Error finishTrace(const std::string& path) {
   tracing = false;
   const auto result = torch::autograd::profiler::disableProfiler();
   const auto failed = [&](const std::string& what) {
-    return base::failure("the trace {}: {} (--trace names its folder)", path, what);
+    return failure("the trace {}: {} (--trace names its folder)", path, what);
   };
   // Remove an old file first, or it would be taken for the new one.
   if (access(path.c_str(), F_OK) == 0 && unlink(path.c_str()) != 0) return failed(std::strerror(errno));
@@ -180,7 +178,7 @@ llvm::Error finishTrace(const std::string& path) {
     unlink(part.c_str());
     return failed(why);
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 }  // namespace expc::profile

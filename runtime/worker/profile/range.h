@@ -4,14 +4,14 @@
 // thread is measured it is also an entry of a phase clock, and while a trace is taken an event of
 // the trace. Otherwise it costs a few nanoseconds.
 
-#include <llvm/Support/Error.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "runtime/base/llvm.h"
 
 namespace at {
 struct RecordFunction;
@@ -77,6 +77,6 @@ std::unique_ptr<PhaseClock> makeHostClock();
 /// Starts a trace, with a GPU's kernels and copies if `gpu`.
 void startTrace(bool gpu);
 /// Ends the trace and writes it to `path`. The error names the path.
-llvm::Error finishTrace(const std::string& path);
+Error finishTrace(const std::string& path);
 
 }  // namespace expc::profile

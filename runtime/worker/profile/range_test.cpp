@@ -55,10 +55,10 @@ TEST_CASE("the host's clock sums each phase and forgets what it gave") {
     clock->end(Phase::Step);
   }
   const PhaseTimes times = clock->take();
-  const auto& backward = times[static_cast<size_t>(Phase::Backward)];
+  const auto& backward = times[size_t(Phase::Backward)];
   CHECK(backward.count == 3);
   CHECK(backward.seconds >= 0.006);
-  CHECK(times[static_cast<size_t>(Phase::Step)].seconds >= backward.seconds);
-  CHECK(times[static_cast<size_t>(Phase::Load)].count == 0);
-  CHECK(clock->take()[static_cast<size_t>(Phase::Step)].count == 0);
+  CHECK(times[size_t(Phase::Step)].seconds >= backward.seconds);
+  CHECK(times[size_t(Phase::Load)].count == 0);
+  CHECK(clock->take()[size_t(Phase::Step)].count == 0);
 }

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/BLAKE3.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <sched.h>
@@ -33,6 +32,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/worker/serve/event_writer.h"
 #include "runtime/worker/serve/memory_group.h"
 
@@ -42,19 +42,19 @@ namespace {
 constexpr double kMoment = 0.02;  // seconds that a process may wait for its next trial without being looked at again
 
 /// The numbers in an array of a slot; empty if there is none.
-std::vector<int> numbersOf(const llvm::json::Value& slot, llvm::StringRef name) {
+std::vector<int> numbersOf(const json::Value& slot, StringRef name) {
   std::vector<int> result;
-  const llvm::json::Object* object = slot.getAsObject();
-  const llvm::json::Array* numbers = object ? object->getArray(name) : nullptr;
+  const json::Object* object = slot.getAsObject();
+  const json::Array* numbers = object ? object->getArray(name) : nullptr;
   if (!numbers) return result;
-  for (const llvm::json::Value& entry : *numbers)
+  for (const json::Value& entry : *numbers)
     if (auto number = entry.getAsInteger()) result.push_back(int(*number));
   return result;
 }
 
 /// Collects a list over all slots that the rank drives: its own, or all of them if it is the only
 /// rank. If one slot is not bound, the whole process stays unbound.
-std::vector<int> together(const protocol::TrialSpec& spec, unsigned rank, llvm::StringRef name) {
+std::vector<int> together(const protocol::TrialSpec& spec, unsigned rank, StringRef name) {
   std::set<int> result;
   for (size_t slot = 0; slot < spec.slots.size(); ++slot) {
     if (slot != rank && spec.world_size > 1) continue;
@@ -118,11 +118,11 @@ std::optional<protocol::LaunchRequest> nextLaunch(int channel, protocol::Packet&
   packet = std::move(*next);
   auto value = base::parseJson(packet.text);
   auto request = value ? base::readRecord<protocol::LaunchRequest>(*value, "the launch request")
-                       : llvm::Expected<protocol::LaunchRequest>(value.takeError());
+                       : Expected<protocol::LaunchRequest>(value.takeError());
   if (request && packet.event_fd >= 0 && packet.log_fd >= 0) return std::move(*request);
   redirect(packet.log_fd);
   std::fprintf(stderr, "the launch cannot be carried out: %s\n",
-               request ? "it came without its two descriptors" : llvm::toString(request.takeError()).c_str());
+               request ? "it came without its two descriptors" : toString(request.takeError()).c_str());
   _exit(127);
 }
 
@@ -178,11 +178,11 @@ std::string bindMemory(const std::vector<int>& nodes) {
   return std::strerror(errno);
 }
 
-void describePlace(llvm::json::Object& environment) {
+void describePlace(json::Object& environment) {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    llvm::json::Array cores;
+    json::Array cores;
     for (int core = 0; core < CPU_SETSIZE; ++core) {
       if (CPU_ISSET(core, &set)) cores.push_back(core);
     }
@@ -191,9 +191,9 @@ void describePlace(llvm::json::Object& environment) {
   NodeMask mask{};
   int policy = MPOL_DEFAULT;
   if (syscall(SYS_get_mempolicy, &policy, mask.data(), kNodes, nullptr, 0) != 0 || policy != MPOL_BIND) return;
-  llvm::json::Array nodes;
+  json::Array nodes;
   for (unsigned long node = 0; node < kNodes; ++node) {
-    if (mask[node / kBits] >> (node % kBits) & 1) nodes.push_back(static_cast<int64_t>(node));
+    if (mask[node / kBits] >> (node % kBits) & 1) nodes.push_back(int64_t(node));
   }
   environment["memory_nodes"] = std::move(nodes);
 }
@@ -262,13 +262,13 @@ void runChild(const protocol::LaunchRequest& request, protocol::Packet packet, p
   _exit(code);  // exit handlers of libraries that the server loaded are not for a fork
 }
 
-std::vector<int> slotCores(const llvm::json::Value& slot) { return numbersOf(slot, "cores"); }
+std::vector<int> slotCores(const json::Value& slot) { return numbersOf(slot, "cores"); }
 std::vector<int> rankCores(const protocol::TrialSpec& spec, unsigned rank) { return together(spec, rank, "cores"); }
 
 unsigned localRanks() {
   unsigned count = 1;
   const char* text = std::getenv("LOCAL_WORLD_SIZE");
-  return text && llvm::to_integer(llvm::StringRef(text), count, 10) && count > 0 ? count : 1;
+  return text && llvm::to_integer(StringRef(text), count, 10) && count > 0 ? count : 1;
 }
 std::vector<int> rankMemoryNodes(const protocol::TrialSpec& spec, unsigned rank) {
   return together(spec, rank, "memory_nodes");

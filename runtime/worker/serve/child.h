@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/protocol/packet.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/worker/serve/memory_group.h"
@@ -50,7 +51,7 @@ int runGuarded(const protocol::LaunchRequest& request, int event_fd, const Child
 // The cores on which a process runs, and the NUMA nodes of its memory.
 
 /// The core numbers in one entry of TrialSpec::slots; empty if it has none.
-std::vector<int> slotCores(const llvm::json::Value& slot);
+std::vector<int> slotCores(const json::Value& slot);
 /// The cores that a rank drives: its slot's, or those of all slots if it is the only rank.
 std::vector<int> rankCores(const protocol::TrialSpec& spec, unsigned rank);
 /// The number of this host's ranks, as launchers say; 1 if they do not, since the others may be elsewhere.
@@ -69,7 +70,7 @@ std::string bindMemory(const std::vector<int>& nodes);
 
 /// Adds the binding in force, as the system reports it: "cores", and "memory_nodes" if memory is
 /// bound.
-void describePlace(llvm::json::Object& environment);
+void describePlace(json::Object& environment);
 
 // The rest deals with leftovers of a rank (left_behind.cpp).
 

@@ -13,6 +13,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/serve.h"
 
@@ -20,25 +21,24 @@ namespace expc::serve {
 namespace {
 
 /// Reads a trial's specification from a file, or from standard input for "-".
-llvm::Expected<protocol::TrialSpec> readSpec(const char* path) {
+Expected<protocol::TrialSpec> readSpec(const char* path) {
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
-  if (!file) return base::failure("{}", file.getError().message());
-  auto value = base::parseJson((*file)->getBuffer());
-  if (!value) return value.takeError();
-  return base::readRecord<protocol::TrialSpec>(*value, "the trial's specification");
+  if (!file) return failure("{}", file.getError().message());
+  auto value = TRY(base::parseJson((*file)->getBuffer()));
+  return base::readRecord<protocol::TrialSpec>(value, "the trial's specification");
 }
 
 /// Runs one rank of the trial in this process; events go to standard output.
 int runTrialFile(const char* path, const Worker& worker) {
   auto spec = readSpec(path);
   if (!spec) {
-    std::fprintf(stderr, "%s: %s: %s\n", worker.name, path, llvm::toString(spec.takeError()).c_str());
+    std::fprintf(stderr, "%s: %s: %s\n", worker.name, path, toString(spec.takeError()).c_str());
     return 2;
   }
   protocol::LaunchRequest request;
   request.spec = std::move(*spec);
   const char* rank = std::getenv("RANK");
-  request.rank = rank ? static_cast<unsigned>(std::strtoul(rank, nullptr, 10)) : 0;
+  request.rank = rank ? unsigned(std::strtoul(rank, nullptr, 10)) : 0;
   if (request.rank >= request.spec.world_size) {
     std::fprintf(stderr, "RANK is %u, and the trial has %u ranks\n", request.rank, request.spec.world_size);
     return 2;
@@ -58,7 +58,7 @@ int runWorker(int argc, char** argv, const Worker& worker) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "--serve" && argc == 3) {
     int fd = -1;
-    if (llvm::to_integer(llvm::StringRef(argv[2]), fd, 10) && fcntl(fd, F_GETFD) != -1)
+    if (llvm::to_integer(StringRef(argv[2]), fd, 10) && fcntl(fd, F_GETFD) != -1)
       return run(fd, worker.child, worker.reuse);
     std::fprintf(stderr, "%s: --serve %s: not an open descriptor; expc passes one\n", worker.name, argv[2]);
     return 2;

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 #include "runtime/worker/serve/child.h"
 
@@ -117,7 +117,7 @@ void removeLeftScratch() {
   std::error_code failed;
   for (fs::directory_iterator at(base(), failed), end; !failed && at != end; at.increment(failed)) {
     const std::string name = at->path().filename().string();
-    llvm::StringRef rest = name;
+    StringRef rest = name;
     int pid = 0;
     if (!rest.consume_front(base::pidMark()) || !llvm::to_integer(rest, pid, 10) || pid <= 0) continue;
     if (kill(pid, 0) != 0 && errno == ESRCH) removeScratch(pid);
@@ -140,7 +140,7 @@ Strangers killStrangers(const std::set<pid_t>& known) {
     if (left.empty()) break;
     usleep(500);
   }
-  return {static_cast<unsigned>(alive.size()), {left.begin(), left.end()}};
+  return {unsigned(alive.size()), {left.begin(), left.end()}};
 }
 
 }  // namespace expc::serve

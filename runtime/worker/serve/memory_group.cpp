@@ -9,7 +9,6 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/ADT/StringRef.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,12 +23,11 @@
 #include <utility>
 
 #include "runtime/base/control_group.h"
+#include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
 
 namespace expc::serve {
 namespace {
-
-using llvm::StringRef;
 
 /// Begins the names of our groups, followed by the server's pid, a dot and a number for a rank.
 constexpr char kPrefix[] = "expc-";
@@ -42,14 +40,14 @@ std::string textOf(const std::string& path) { return base::readText(path).value_
 /// Writes to a file of the kernel; false on an error.
 bool write(const std::string& path, const std::string& text) {
   const base::Descriptor fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  return fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  return fd >= 0 && ::write(fd, text.data(), text.size()) == ssize_t(text.size());
 }
 
 /// Whether one of the words of `text` is `word`.
 bool hasWord(StringRef text, StringRef word, char separator) {
   llvm::SmallVector<StringRef, 16> words;
   text.trim().split(words, separator);
-  return llvm::is_contained(words, word);
+  return is_contained(words, word);
 }
 
 /// Whether the group passes control of memory on to groups below it (version 2).
@@ -207,7 +205,7 @@ std::string KernelLog::killed(int pid) {
     const ssize_t size = read(fd_, record, sizeof record);
     if (size < 0 && (errno == EINTR || errno == EPIPE)) continue;  // records were overwritten before we read them
     if (size <= 0) break;
-    if (auto line = killedLine({record, static_cast<size_t>(size)}, pid)) found = std::move(*line);
+    if (auto line = killedLine({record, size_t(size)}, pid)) found = std::move(*line);
   }
   return found;
 }

@@ -116,8 +116,8 @@ bool Server::send(const protocol::LaunchReply& reply) {
 
 void Server::handle(protocol::Packet packet) {
   auto value = base::parseJson(packet.text);
-  const llvm::json::Object* object = value ? value->getAsObject() : nullptr;
-  if (!value) return refuse(0, packet.log_fd, llvm::toString(value.takeError()));
+  const json::Object* object = value ? value->getAsObject() : nullptr;
+  if (!value) return refuse(0, packet.log_fd, toString(value.takeError()));
   // A request is {"kill": ID}, {"stop": ID} or a launch.
   if (auto id = object ? object->getInteger("kill") : std::nullopt) {
     for (const Rank& rank : ranks_)
@@ -131,7 +131,7 @@ void Server::handle(protocol::Packet packet) {
   }
   const uint64_t id = object ? uint64_t(object->getInteger("launch").value_or(0)) : 0;
   auto request = base::readRecord<protocol::LaunchRequest>(*value, "the launch request");
-  if (!request) return refuse(id, packet.log_fd, llvm::toString(request.takeError()));
+  if (!request) return refuse(id, packet.log_fd, toString(request.takeError()));
   if (packet.event_fd < 0 || packet.log_fd < 0)
     return refuse(request->id, packet.log_fd, "the request came without its two descriptors");
   launch(*request, std::move(packet));

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "runtime/base/llvm.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/serve/event_writer.h"
@@ -29,7 +30,7 @@ struct Worker {
   const char* name = "";  // "expc-worker"
   const char* help = "";
   /// Makes the document that `--describe` prints.
-  std::function<llvm::json::Value()> describe;
+  std::function<json::Value()> describe;
   Child child;
   Reuse reuse = Reuse::Never;
   /// Used if a process runs one rank only.

@@ -416,7 +416,7 @@ TEST_CASE("a trial has one last event, whichever thread comes first") {
   }
   close(ends[1]);
   std::string said(4096, ' ');
-  said.resize(static_cast<size_t>(read(ends[0], said.data(), said.size())));
+  said.resize(size_t(read(ends[0], said.data(), said.size())));
   close(ends[0]);
   CHECK(std::count(said.begin(), said.end(), '\n') == 2);
   CHECK(said.find("rank 1 is gone") != std::string::npos);

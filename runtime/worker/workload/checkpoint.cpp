@@ -22,12 +22,13 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::workload {
 namespace {
 
-using llvm::json::Object;
+using json::Object;
 namespace fs = llvm::sys::fs;
 
 // Raised when older checkpoints cannot be continued any more; they are then refused, never misread.
@@ -37,26 +38,24 @@ constexpr char kState[] = "state.safetensors";
 constexpr char kContent[] = "checkpoint.json";
 constexpr char kPartial[] = ".partial-";
 
-using base::failure;
-
 /// The digest of an object in its canonical form, which does not depend on the order in which fields were added.
 std::string digestOfJson(const Object& object) {
   return safetensors::digestOf({llvm::arrayRefFromStringRef(base::canonicalJson(Object(object)))});
 }
 
 /// The error for any damage. It names the way out: without this folder the trial continues from an older checkpoint.
-llvm::Error damaged(const std::string& folder, const std::string& what) {
+Error damaged(const std::string& folder, const std::string& what) {
   return failure("the checkpoint is damaged: {}. Remove {}: the trial then continues from an older one, or starts over",
                  what, folder);
 }
 
 /// The content of checkpoint.json, if it matches its digest.
-llvm::Expected<Object> readContent(const std::string& folder) {
+Expected<Object> readContent(const std::string& folder) {
   const std::string path = folder + "/" + kContent;
   auto file = files::read(path);
-  if (!file) return damaged(folder, llvm::toString(file.takeError()));
+  if (!file) return damaged(folder, toString(file.takeError()));
   auto value = base::parseJson((*file)->getBuffer());
-  if (!value) return damaged(folder, path + ": " + llvm::toString(value.takeError()));
+  if (!value) return damaged(folder, path + ": " + toString(value.takeError()));
   const Object* object = value->getAsObject();
   const Object* content = object ? object->getObject("content") : nullptr;
   const auto digest = object ? object->getString("digest") : std::nullopt;
@@ -66,10 +65,10 @@ llvm::Expected<Object> readContent(const std::string& folder) {
 }
 
 /// A file of tensors, if its bytes match the digest in `content`.
-llvm::Expected<safetensors::File> readTensors(const std::string& folder, const Object& content, const char* name) {
+Expected<safetensors::File> readTensors(const std::string& folder, const Object& content, const char* name) {
   const std::string path = folder + "/" + name;
   auto file = safetensors::File::open(path);
-  if (!file) return damaged(folder, llvm::toString(file.takeError()));
+  if (!file) return damaged(folder, toString(file.takeError()));
   const Object* files = content.getObject("files");
   const auto digest = files ? files->getString(name) : std::nullopt;
   if (!digest || *digest != file->digest()) return damaged(folder, path + " differs from its digest");
@@ -103,7 +102,7 @@ std::vector<int64_t> CheckpointFolder::present() const {
   std::vector<int64_t> result;
   std::error_code code;
   for (fs::directory_iterator at(path_, code), end; !code && at != end; at.increment(code)) {
-    llvm::StringRef name = llvm::sys::path::filename(at->path());
+    StringRef name = llvm::sys::path::filename(at->path());
     int64_t epochs = 0;
     if (name.consume_front("epoch-") && !name.getAsInteger(10, epochs) && epochs > 0) result.push_back(epochs);
   }
@@ -111,15 +110,14 @@ std::vector<int64_t> CheckpointFolder::present() const {
   return result;
 }
 
-llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> CheckpointFolder::newest() const {
+Expected<std::optional<CheckpointFolder::Checkpoint>> CheckpointFolder::newest() const {
   const std::vector<int64_t> epochs = present();
   if (epochs.empty()) return std::optional<Checkpoint>();
   const std::string folder = epochPath(epochs.back());
-  auto content = readContent(folder);
-  if (!content) return content.takeError();
-  const Object* facts = content->getObject("trial");
-  const Object* own = content->getObject("own");
-  if (content->getInteger("format") != kFormat || !facts || !own || content->getInteger("epochs") != epochs.back())
+  auto content = TRY(readContent(folder));
+  const Object* facts = content.getObject("trial");
+  const Object* own = content.getObject("own");
+  if (content.getInteger("format") != kFormat || !facts || !own || content.getInteger("epochs") != epochs.back())
     return failure("{}/{} is not in format {} of this build. Remove {} to start the trial over", folder, kContent,
                    kFormat, path_);
   // Compare facts before reading tensors: a message about another trial helps more than one about its files.
@@ -129,14 +127,12 @@ llvm::Expected<std::optional<CheckpointFolder::Checkpoint>> CheckpointFolder::ne
         "{} was written by another trial ({}), and continuing would mix the two. Remove it to start the trial over, or "
         "name another folder in `checkpoints`",
         folder, fmt::join(differing, "; "));
-  auto model = readTensors(folder, *content, kModel);
-  if (!model) return model.takeError();
-  auto state = readTensors(folder, *content, kState);
-  if (!state) return state.takeError();
-  return Checkpoint{folder, epochs.back(), std::move(*model), std::move(*state), *own};
+  auto model = TRY(readTensors(folder, content, kModel));
+  auto state = TRY(readTensors(folder, content, kState));
+  return Checkpoint{folder, epochs.back(), std::move(model), std::move(state), *own};
 }
 
-llvm::Error CheckpointFolder::prepare() {
+Error CheckpointFolder::prepare() {
   // create_directories() accepts a file of that name, so check for it.
   auto code = fs::create_directories(path_, true, fs::all_all);
   if (!code && !fs::is_directory(path_)) code = std::make_error_code(std::errc::not_a_directory);
@@ -152,37 +148,35 @@ llvm::Error CheckpointFolder::prepare() {
   // directory must not change while it is read.
   std::vector<std::string> leftovers;
   for (fs::directory_iterator at(path_, code), end; !code && at != end; at.increment(code))
-    if (llvm::StringRef(at->path()).contains(kPartial)) leftovers.push_back(at->path());
+    if (StringRef(at->path()).contains(kPartial)) leftovers.push_back(at->path());
   for (const std::string& leftover : leftovers) files::removeTree(leftover);
   std::vector<int64_t> older = present();
   // save() removes the older checkpoint only at its end, so an interruption there leaves two.
   if (!older.empty()) older.pop_back();
   for (const int64_t epochs : older) files::removeTree(epochPath(epochs));
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::NamedTensor>& model,
-                                   const std::vector<model::NamedTensor>& state, Object own) const {
+Error CheckpointFolder::save(int64_t epochs, const std::vector<model::NamedTensor>& model,
+                             const std::vector<model::NamedTensor>& state, Object own) const {
   // Nothing older is removed until the new checkpoint has its final name.
   const std::vector<int64_t> older = present();
   const std::string folder = epochPath(epochs), partial = fmt::format("{}{}{}", folder, kPartial, ::getpid());
-  auto written = [&]() -> llvm::Error {
+  auto written = [&]() -> Error {
     if (const auto code = fs::create_directories(partial, true, fs::all_all))
       return files::systemError(partial, code.value());
     // saveState() returns the digest of what it wrote, so files need not be read again.
-    auto model_digest = model::saveState(partial + "/" + kModel, model);
-    if (!model_digest) return model_digest.takeError();
-    auto state_digest = model::saveState(partial + "/" + kState, state);
-    if (!state_digest) return state_digest.takeError();
+    auto model_digest = TRY(model::saveState(partial + "/" + kModel, model));
+    auto state_digest = TRY(model::saveState(partial + "/" + kState, state));
     Object content{{"format", kFormat},
                    {"epochs", epochs},
                    {"trial", Object(identity_.facts)},
-                   {"files", Object{{kModel, *model_digest}, {kState, *state_digest}}},
+                   {"files", Object{{kModel, model_digest}, {kState, state_digest}}},
                    {"own", std::move(own)}};
     std::string digest = digestOfJson(content);
     const std::string text =
         base::canonicalJson(Object{{"content", std::move(content)}, {"digest", std::move(digest)}}) + "\n";
-    if (auto error = files::write(partial + "/" + kContent, text)) return error;
+    TRY(files::write(partial + "/" + kContent, text));
     return files::move(partial, folder);
   }();
   if (written) {
@@ -196,12 +190,12 @@ llvm::Error CheckpointFolder::save(int64_t epochs, const std::vector<model::Name
                    epochs, std::move(written), kept);
   }
   for (const int64_t epoch : older) files::removeTree(epochPath(epoch));
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<std::string> CheckpointFolder::finish(int64_t epochs) const {
+Expected<std::string> CheckpointFolder::finish(int64_t epochs) const {
   const std::string from = epochPath(epochs) + "/" + kModel, to = path_ + "/" + kModel;
-  if (auto error = files::move(from, to)) return error;
+  TRY(files::move(from, to));
   clear();
   return to;
 }

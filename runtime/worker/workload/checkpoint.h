@@ -9,7 +9,6 @@
 //     epoch-000005/checkpoint.json       the rest, what the trial is, and BLAKE3 digests of all three
 //     model.safetensors                  what the workload leaves, once the trial has ended; the folders are gone then
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/model/safetensors.h"
 #include "runtime/worker/model/named_tensor.h"
 
@@ -25,8 +25,8 @@ namespace expc::workload {
 
 /// The facts that must agree for one trial to continue where another one stopped.
 struct TrialIdentity {
-  std::string name;          // the trial's folder
-  llvm::json::Object facts;  // texts by name: "batch": "32", "threads": "1"
+  std::string name;    // the trial's folder
+  json::Object facts;  // texts by name: "batch": "32", "threads": "1"
 };
 
 /// The checkpoints of one trial. newest() may be called on every rank; all that writes is for one process alone.
@@ -37,7 +37,7 @@ class CheckpointFolder {
     std::string path;
     int64_t epochs = 0;  // epochs done
     safetensors::File model, state;
-    llvm::json::Object content;  // as save() got it
+    json::Object content;  // as save() got it
   };
 
   /// `folder` is the parent of trials' folders. Nothing is created until prepare().
@@ -45,19 +45,19 @@ class CheckpointFolder {
 
   /// The newest checkpoint, read and verified, or nothing. An error names the damaged file, or the facts in which the
   /// checkpoint's trial differs from this one, and says how to go on.
-  llvm::Expected<std::optional<Checkpoint>> newest() const;
+  Expected<std::optional<Checkpoint>> newest() const;
 
   /// Creates the trial's folder and locks it against other processes while this object lives (an error if one holds
   /// it). Removes what an interrupted save() left, and all but the newest checkpoint.
-  llvm::Error prepare();
+  Error prepare();
 
   /// Writes the checkpoint after `epochs` epochs, whole or not at all, and only then removes the one before. An error
   /// says why it could not be written, and which checkpoint is left.
-  llvm::Error save(int64_t epochs, const std::vector<model::NamedTensor>& model,
-                   const std::vector<model::NamedTensor>& state, llvm::json::Object content) const;
+  Error save(int64_t epochs, const std::vector<model::NamedTensor>& model, const std::vector<model::NamedTensor>& state,
+             json::Object content) const;
 
   /// Leaves only the model of the checkpoint after `epochs` epochs, and returns its path.
-  llvm::Expected<std::string> finish(int64_t epochs) const;
+  Expected<std::string> finish(int64_t epochs) const;
 
   /// Removes all checkpoints; whatever a workload wrote beside them stays.
   void clear() const;

@@ -29,8 +29,8 @@ struct Place : expc::test::TestFolder {
 std::vector<model::NamedTensor> tensors(double value) { return {{"a", at::full({3}, value)}}; }
 
 std::string save(const CheckpointFolder& folder, int64_t epochs) {
-  return llvm::toString(folder.save(epochs, tensors(static_cast<double>(epochs)), tensors(0.5),
-                                    Object{{"loss", 0.1 * static_cast<double>(epochs)}}));
+  return llvm::toString(
+      folder.save(epochs, tensors(double(epochs)), tensors(0.5), Object{{"loss", 0.1 * double(epochs)}}));
 }
 
 std::string refusal(const CheckpointFolder& folder) {
@@ -40,7 +40,7 @@ std::string refusal(const CheckpointFolder& folder) {
 
 std::string bytesOf(const std::string& path) {
   auto file = llvm::MemoryBuffer::getFile(path);
-  REQUIRE(static_cast<bool>(file));
+  REQUIRE(bool(file));
   return (*file)->getBuffer().str();
 }
 
@@ -62,14 +62,14 @@ TEST_CASE("the newest checkpoint is found as it was written, the one before is g
   Place place;
   auto folder = place.folder();
   auto none = folder.newest();
-  REQUIRE(static_cast<bool>(none));
+  REQUIRE(bool(none));
   CHECK_FALSE(none->has_value());
-  REQUIRE_FALSE(static_cast<bool>(folder.prepare()));
+  REQUIRE_FALSE(bool(folder.prepare()));
   REQUIRE(save(folder, 1).empty());
   REQUIRE(save(folder, 2).empty());
   CHECK_FALSE(fs::exists(place.epoch("000001")));
   auto found = folder.newest();
-  REQUIRE(static_cast<bool>(found));
+  REQUIRE(bool(found));
   REQUIRE(found->has_value());
   const auto& checkpoint = **found;
   CHECK(checkpoint.epochs == 2);
@@ -84,15 +84,15 @@ TEST_CASE(
     "what an interrupted writer left is no checkpoint and goes away; an older one beside a newer counts for nothing") {
   Place place;
   auto folder = place.folder();
-  REQUIRE_FALSE(static_cast<bool>(folder.prepare()));
+  REQUIRE_FALSE(bool(folder.prepare()));
   REQUIRE(save(folder, 3).empty());
   REQUIRE_FALSE(fs::create_directory(place.epoch("000004.partial-12")));
   write(place.epoch("000004.partial-12") + "/model.safetensors", "half");
   REQUIRE_FALSE(fs::create_directory(place.epoch("000002")));  // killed between writing the next and removing this
   auto found = folder.newest();
-  REQUIRE(static_cast<bool>(found));
+  REQUIRE(bool(found));
   CHECK((*found)->epochs == 3);
-  REQUIRE_FALSE(static_cast<bool>(folder.prepare()));
+  REQUIRE_FALSE(bool(folder.prepare()));
   CHECK_FALSE(fs::exists(place.epoch("000004.partial-12")));
   CHECK_FALSE(fs::exists(place.epoch("000002")));
   CHECK(fs::exists(place.epoch("000003")));
@@ -106,7 +106,7 @@ TEST_CASE("any damage is seen and named") {
     const std::string path = place.epoch("000001") + "/" + name, whole = bytesOf(path);
     for (size_t i = 0; i < whole.size(); i += 7) {
       std::string changed = whole;
-      changed[i] = static_cast<char>(changed[i] ^ 4);
+      changed[i] = char(changed[i] ^ 4);
       write(path, changed);
       REQUIRE(contains(refusal(folder), path));
     }
@@ -136,12 +136,12 @@ TEST_CASE("at the end the model stays") {
   const auto folder = place.folder();
   REQUIRE(save(folder, 5).empty());
   auto path = folder.finish(5);
-  REQUIRE(static_cast<bool>(path));
+  REQUIRE(bool(path));
   CHECK(*path == folder.path() + "/model.safetensors");
   CHECK(fs::exists(*path));
   CHECK_FALSE(fs::exists(place.epoch("000005")));
   auto found = folder.newest();
-  REQUIRE(static_cast<bool>(found));
+  REQUIRE(bool(found));
   CHECK_FALSE(found->has_value());
 }
 
@@ -159,9 +159,9 @@ TEST_CASE("where checkpoints cannot be kept is said at once, and a second writer
 TEST_CASE("two processes do not run one trial in one folder") {
   Place place;
   auto first = place.folder(), second = place.folder();
-  REQUIRE_FALSE(static_cast<bool>(first.prepare()));
-  REQUIRE_FALSE(static_cast<bool>(first.prepare()));
+  REQUIRE_FALSE(bool(first.prepare()));
+  REQUIRE_FALSE(bool(first.prepare()));
   CHECK(contains(llvm::toString(second.prepare()), "another process is running this trial"));
   first = place.folder();
-  CHECK_FALSE(static_cast<bool>(second.prepare()));
+  CHECK_FALSE(bool(second.prepare()));
 }

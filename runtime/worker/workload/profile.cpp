@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/llvm.h"
 #include "runtime/worker/profile/activity.h"
 #include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/range.h"
@@ -27,12 +28,12 @@ struct Profile {
   profile::PhaseTimes phases;
   profile::Findings findings;
 
-  const profile::PhaseTime& phase(Phase phase) const { return phases[static_cast<size_t>(phase)]; }
+  const profile::PhaseTime& phase(Phase phase) const { return phases[size_t(phase)]; }
 };
 
 /// Runs the profiled steps from a barrier on idle devices to an idle device. The probe is prepared before the barrier,
 /// so that its preparation is not measured.
-llvm::Expected<Profile> profileSteps(TrialContext& context, Training& training, int64_t steps) {
+Expected<Profile> profileSteps(TrialContext& context, Training& training, int64_t steps) {
   Profile profile;
   const auto clock = context.device.phaseClock();
   const auto probe = context.device.probe();
@@ -42,7 +43,7 @@ llvm::Expected<Profile> profileSteps(TrialContext& context, Training& training, 
   const profile::Measuring measuring(*clock);
   probe->start();
   const Clock::time_point begin = Clock::now();
-  if (auto error = runSteps(context, training, steps, "steps", false)) return error;
+  TRY(runSteps(context, training, steps, "steps", false));
   context.device.synchronize();
   profile.wall = base::secondsSince(begin);
   profile.findings = probe->stop(profile.wall);
@@ -56,16 +57,16 @@ profile::Amounts breakdownOf(const Profile& profile, int64_t steps) {
   profile::Amounts phases, beside;
   for (const Phase phase : {Phase::Load, Phase::Copy, Phase::Forward, Phase::Backward, Phase::Optimizer}) {
     const profile::PhaseTime& time = profile.phase(phase);
-    if (time.count) phases[std::string(toString(phase))] = {time.seconds, static_cast<double>(time.count), 0};
+    if (time.count) phases[std::string(toString(phase))] = {time.seconds, double(time.count), 0};
   }
   profile::Amount all_reduce = profile.findings.all_reduce.value_or(profile::Amount{});
   // dp adds up its replicas' gradients within backward, in the training thread; count that as an all-reduce.
   const profile::PhaseTime& between = profile.phase(Phase::AllReduce);
-  all_reduce += {between.seconds, static_cast<double>(between.count), 0};
+  all_reduce += {between.seconds, double(between.count), 0};
   if (all_reduce.count > 0) beside["all_reduce"] = all_reduce;
   profile::addView(breakdown, "step", phases);
   profile::addView(breakdown, "beside", beside);
-  breakdown["total"] = {profile.wall, static_cast<double>(steps), 0};
+  breakdown["total"] = {profile.wall, double(steps), 0};
   return breakdown;
 }
 
@@ -89,8 +90,8 @@ std::vector<profile::Measure> measuredIn(const Profile& profile) {
   // Without a probe's findings a value is absent, never zero.
   const auto seen = [&](double value) { return profile.findings.device ? std::optional(value) : std::nullopt; };
   const auto calls = [&](const char* call) { return device.callsThatBegin(call); };
-  const auto copies = [&](Direction direction) { return device.copies[static_cast<size_t>(direction)]; };
-  const auto family = [&](Family one) { return seen(device.families[static_cast<size_t>(one)].seconds); };
+  const auto copies = [&](Direction direction) { return device.copies[size_t(direction)]; };
+  const auto family = [&](Family one) { return seen(device.families[size_t(one)].seconds); };
   return {{"profiled_time", profile.wall},
           {"load_time", phase(Phase::Load)},
           {"copy_time", phase(Phase::Copy)},
@@ -123,9 +124,9 @@ std::vector<profile::Measure> measuredIn(const Profile& profile) {
 
 /// Traces some more steps, after everything was measured, because tracing slows them down. A trace that cannot be
 /// written is a note: it is no reason to lose what was measured.
-llvm::Error traceSteps(TrialContext& context, Training& training, std::vector<std::string>& notes) {
+Error traceSteps(TrialContext& context, Training& training, std::vector<std::string>& notes) {
   const char* file = std::getenv("EXPC_TRACE");
-  if (!file || !*file) return llvm::Error::success();
+  if (!file || !*file) return Error::success();
   context.communicator.barrier();
   profile::startTrace(context.device.torchDevice().is_cuda());
   auto error = runSteps(context, training, kTracedSteps, "trace", false);
@@ -134,18 +135,18 @@ llvm::Error traceSteps(TrialContext& context, Training& training, std::vector<st
   auto unwritten = profile::finishTrace(path);
   // A failed step matters more than the trace of it.
   if (error) {
-    llvm::consumeError(std::move(unwritten));
+    consumeError(std::move(unwritten));
     return error;
   }
-  if (unwritten) notes.push_back(llvm::toString(std::move(unwritten)));
-  return llvm::Error::success();
+  if (unwritten) notes.push_back(toString(std::move(unwritten)));
+  return Error::success();
 }
 
 }  // namespace
 
 std::vector<profile::Measure> profileMetrics() { return measuredIn(Profile()); }
 
-llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings) {
+Expected<protocol::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings) {
   protocol::Event result{.type = protocol::Event::Type::Result};
   // Remarks about the training come before those about measuring it. Facts are the same on all ranks.
   std::vector<std::string> notes;
@@ -154,20 +155,18 @@ llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& tr
       notes.push_back(note.said);
     else
       result.notes.push_back(note);
-  if (auto error = runSteps(context, training, settings.warmup, "warmup", false)) return error;
-  auto profile = profileSteps(context, training, settings.steps);
-  if (!profile) return profile.takeError();
-  profile::reduce(context.communicator, measuredIn(*profile), result.metrics);
-  llvm::append_range(notes, profile->findings.notes);
-  if (auto error = traceSteps(context, training, notes)) return error;
-  profile::Amounts breakdown = breakdownOf(*profile, settings.steps);
+  TRY(runSteps(context, training, settings.warmup, "warmup", false));
+  auto profile = TRY(profileSteps(context, training, settings.steps));
+  profile::reduce(context.communicator, measuredIn(profile), result.metrics);
+  llvm::append_range(notes, profile.findings.notes);
+  TRY(traceSteps(context, training, notes));
+  profile::Amounts breakdown = breakdownOf(profile, settings.steps);
   // The breakdown becomes the means over all ranks, and the notes become those of all.
   profile::gather(context.communicator, breakdown, notes);
   profile::addSeries(result.series, breakdown);
   llvm::append_range(result.notes, notes);
-  auto losses = training.takeLosses();
-  if (!losses) return losses.takeError();
-  result.series["loss"] = llvm::json::Array(*losses);
+  auto losses = TRY(training.takeLosses());
+  result.series["loss"] = json::Array(losses);
   return result;
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/training.h"
@@ -26,11 +27,11 @@ namespace expc::workload {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using llvm::json::Object;
+using json::Object;
 using Checkpoint = CheckpointFolder::Checkpoint;
 
 /// A value as a fact of the trial's identity: texts without quotes.
-std::string textOf(const llvm::json::Value& value) {
+std::string textOf(const json::Value& value) {
   if (auto text = value.getAsString()) return text->str();
   return base::canonicalJson(value);
 }
@@ -61,18 +62,16 @@ TrialIdentity identityOf(const TrialContext& context) {
 }
 
 /// The newest checkpoint, on which all ranks must agree. The first rank also prepares the folder for the next ones.
-llvm::Expected<std::optional<Checkpoint>> newestOfAll(TrialContext& context, CheckpointFolder& folder) {
-  auto found = folder.newest();
-  if (!found) return found.takeError();
-  const double epochs = *found ? static_cast<double>((*found)->epochs) : 0;
+Expected<std::optional<Checkpoint>> newestOfAll(TrialContext& context, CheckpointFolder& folder) {
+  auto found = TRY(folder.newest());
+  const double epochs = found ? double(found->epochs) : 0;
   // The largest and the smallest number of epochs in one reduction: the largest of the negated is the smallest.
   const auto range = context.communicator.allReduce(std::vector<double>{epochs, -epochs}, comm::Reduction::Max);
   if (range[0] != -range[1])
-    return base::failure(
+    return failure(
         "the ranks see different checkpoints in {} (after epoch {} and {}): it must be one folder for all of them",
         folder.path(), -range[1], range[0]);
-  if (context.communicator.rank() == 0)
-    if (auto error = folder.prepare()) return error;
+  if (context.communicator.rank() == 0) TRY(folder.prepare());
   return found;
 }
 
@@ -99,7 +98,7 @@ Object numbersOf(const Training& training, const Done& done) {
 /// The progress, if `numbers` are those of a training with the same data. Writing what was read and comparing checks
 /// every field at once.
 std::optional<Done> doneFrom(const Training& training, const Object& numbers) {
-  const auto integer = [&](llvm::StringRef name) { return numbers.getInteger(name).value_or(-1); };
+  const auto integer = [&](StringRef name) { return numbers.getInteger(name).value_or(-1); };
   const Done done{integer("steps"),
                   numbers.getInteger("passes").value_or(0),
                   {numbers.getNumber("scale").value_or(-1), integer("good steps"), integer("skipped steps")}};
@@ -107,9 +106,9 @@ std::optional<Done> doneFrom(const Training& training, const Object& numbers) {
 }
 
 /// Continues the training of `epochs` epochs and the course from the checkpoint.
-llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpoint, int64_t epochs) {
+Error resume(Training& training, Course& course, const Checkpoint& checkpoint, int64_t epochs) {
   const Object* numbers = checkpoint.content.getObject("training");
-  const llvm::json::Value* kept = checkpoint.content.get("course");
+  const json::Value* kept = checkpoint.content.get("course");
   const auto done = numbers ? doneFrom(training, *numbers) : std::nullopt;
   // Whatever does not fit below makes the checkpoint unusable; a course that cannot be read counts as empty.
   if (kept) course = expectedToOptional(base::readRecord<Course>(*kept, "the course", kCourse)).value_or(Course());
@@ -117,15 +116,14 @@ llvm::Error resume(Training& training, Course& course, const Checkpoint& checkpo
   // A shorter last part is evaluated too, but only where the training ends.
   const int64_t evaluations = every == 0 ? 0 : steps / every + (steps == training.stepsOf(epochs) && steps % every > 0);
   if (!done || std::ssize(course.evaluations) != evaluations || std::ssize(course.losses) != steps)
-    return base::failure("{} was written by another build, or with other data: remove it to start the trial over",
-                         checkpoint.path);
+    return failure("{} was written by another build, or with other data: remove it to start the trial over",
+                   checkpoint.path);
   return training.restore(checkpoint.model, checkpoint.state, *done);
 }
 
 /// Writes a checkpoint. A collective: what other ranks know goes to the first one, which writes for as long as its
 /// disk takes.
-llvm::Error keep(TrialContext& context, Training& training, const CheckpointFolder& folder, int64_t epochs,
-                 Course course) {
+Error keep(TrialContext& context, Training& training, const CheckpointFolder& folder, int64_t epochs, Course course) {
   Snapshot snapshot = training.snapshot();
   // The slowest rank's times, so that every rank that continues has the same sums.
   course.training_s = context.communicator.allReduce(course.training_s, comm::Reduction::Max);
@@ -138,89 +136,81 @@ llvm::Error keep(TrialContext& context, Training& training, const CheckpointFold
 }
 
 /// Moves the losses since the last call into the course.
-llvm::Error addLosses(Training& training, Course& course) {
-  auto losses = training.takeLosses();
-  if (!losses) return losses.takeError();
-  llvm::append_range(course.losses, *losses);
-  return llvm::Error::success();
+Error addLosses(Training& training, Course& course) {
+  auto losses = TRY(training.takeLosses());
+  llvm::append_range(course.losses, losses);
+  return Error::success();
 }
 
 /// Runs steps up to `end` of `all` and adds their wall time on this rank to the course. They start at a barrier on an
 /// idle device. They end at such a barrier too, or, for a training that is only evaluated at its end, with the losses,
 /// which all ranks learn at the same moment.
-llvm::Error runSteps(TrialContext& context, Training& training, int64_t end, int64_t all, Course& course) {
+Error runSteps(TrialContext& context, Training& training, int64_t end, int64_t all, Course& course) {
   const bool evaluates = training.evaluatesEvery() > 0;
   context.device.synchronize();
   context.communicator.barrier();
   const auto begin = Clock::now();
   for (auto i = std::ssize(course.losses); i < end; ++i) {
-    if (auto error = training.step().takeError()) return error;
-    context.progress.report(static_cast<uint64_t>(i + 1), static_cast<uint64_t>(all), "epoch");
+    TRY(training.step().takeError());
+    context.progress.report(uint64_t(i + 1), uint64_t(all), "epoch");
   }
-  if (!evaluates)
-    if (auto error = addLosses(training, course)) return error;
+  if (!evaluates) TRY(addLosses(training, course));
   context.device.synchronize();
   if (evaluates) context.communicator.barrier();
   course.training_s += base::secondsSince(begin);
-  return evaluates ? addLosses(training, course) : llvm::Error::success();
+  return evaluates ? addLosses(training, course) : Error::success();
 }
 
 /// Runs the remaining steps, evaluating between them, and keeps a checkpoint after each epoch.
-llvm::Error train(TrialContext& context, Training& training, const CheckpointFolder* folder, int64_t epochs,
-                  Course& course) {
+Error train(TrialContext& context, Training& training, const CheckpointFolder* folder, int64_t epochs, Course& course) {
   const int64_t each = training.stepsPerEpoch(), all = training.stepsOf(epochs), every = training.evaluatesEvery();
   for (auto done = std::ssize(course.losses); done < all;) {
     const auto next = [done](int64_t multiple) { return (done / multiple + 1) * multiple; };
     const int64_t end = std::min({all, next(each), every > 0 ? next(every) : all});
     // Evaluation has a clock of its own, and writing a checkpoint has none.
-    if (auto error = runSteps(context, training, end, all, course)) return error;
+    TRY(runSteps(context, training, end, all, course));
     const bool evaluates = every > 0 && (end % every == 0 || end == all);
-    if (evaluates || end == all)
-      context.progress.report(static_cast<uint64_t>(end), static_cast<uint64_t>(all), "evaluate");
-    if (evaluates)
-      if (auto error = training.addEvaluation(course)) return error;
+    if (evaluates || end == all) context.progress.report(uint64_t(end), uint64_t(all), "evaluate");
+    if (evaluates) TRY(training.addEvaluation(course));
     if (folder && (end % each == 0 || end == all))
-      if (auto error = keep(context, training, *folder, (end + each - 1) / each, course)) return error;
+      TRY(keep(context, training, *folder, (end + each - 1) / each, course));
     done = end;
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 }  // namespace
 
-llvm::Expected<protocol::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
-                                             const MakeTraining& make) {
+Expected<protocol::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
+                                       const MakeTraining& make) {
   // Look for a checkpoint first: it decides at which epoch the training starts.
   std::optional<CheckpointFolder> folder;
   std::optional<Checkpoint> checkpoint;
   if (!checkpoints.empty()) {
     folder.emplace(std::filesystem::path(context.spec.root) / checkpoints, identityOf(context));
-    if (auto error = newestOfAll(context, *folder).moveInto(checkpoint)) return error;
+    checkpoint = TRY(newestOfAll(context, *folder));
   }
-  auto created = make(checkpoint ? checkpoint->epochs : 0);
-  if (!created) return created.takeError();
-  Training& training = context.keep(std::move(*created));
+  auto created = TRY(make(checkpoint ? checkpoint->epochs : 0));
+  Training& training = context.keep(std::move(created));
   Course course;
   protocol::Event result{.type = protocol::Event::Type::Result};
   if (checkpoint) {
-    if (auto error = resume(training, course, *checkpoint, epochs)) return error;
+    TRY(resume(training, course, *checkpoint, epochs));
     result.notes.push_back(fmt::format("continued after epoch {} of {} from {}; times are the sum of both parts",
                                        checkpoint->epochs, epochs, checkpoint->path));
     // Its files are mapped into memory; release them before training.
     checkpoint.reset();
   }
-  if (auto error = train(context, training, folder ? &*folder : nullptr, epochs, course)) return error;
+  TRY(train(context, training, folder ? &*folder : nullptr, epochs, course));
   // Results are reduced over ranks before rank 0 leaves the artefacts, which may take minutes.
-  auto judged = training.judge(course);
-  if (!judged) return judged.takeError();
-  profile::reduce(context.communicator, judged->metrics, result.metrics);
-  for (const auto& [name, values] : judged->series) result.series[name] = llvm::json::Array(values);
+  auto judged = TRY(training.judge(course));
+  profile::reduce(context.communicator, judged.metrics, result.metrics);
+  for (const auto& [name, values] : judged.series) result.series[name] = json::Array(values);
   training.describe(result.environment);
   result.notes.insert(result.notes.begin(), training.notes().begin(), training.notes().end());
   if (!folder) return result;
-  auto left = training.leave(*folder, epochs);
-  if (!left) return left.takeError();
-  llvm::append_range(result.notes, *left);
+  auto left = TRY(training.leave(*folder, epochs));
+  llvm::append_range(result.notes, left);
   return result;
 }
 

@@ -16,6 +16,7 @@
 #include "nullgpu/core/counters_api.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/llvm.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/launching_threads.h"
@@ -66,24 +67,24 @@ void addCollectives(const nullgpu_counts& before, const nullgpu_counts& after, R
 /// step, until its watching thread has seen them end and the next collective is called. Steps on null cards are
 /// faster than that thread, so the last warm-up step waits for it; otherwise the peaks would count memory that real
 /// steps do not hold.
-llvm::Error warmUp(TrialContext& context, Training& training, int64_t steps) {
+Error warmUp(TrialContext& context, Training& training, int64_t steps) {
   const int64_t last = context.communicator.worldSize() > 1 ? std::min<int64_t>(steps, 1) : 0;
-  if (auto error = runSteps(context, training, steps - last, "warmup", false)) return error;
-  if (last == 0) return llvm::Error::success();
+  TRY(runSteps(context, training, steps - last, "warmup", false));
+  if (last == 0) return Error::success();
   context.device.synchronize();
   std::this_thread::sleep_for(kCollectivesSeen);
   return runSteps(context, training, last, "warmup", false);
 }
 
 /// Counts steps between two waits for the device, which do not count themselves.
-llvm::Expected<RehearsedRank> countSteps(TrialContext& context, Training& training, int64_t steps) {
+Expected<RehearsedRank> countSteps(TrialContext& context, Training& training, int64_t steps) {
   context.device.synchronize();
   context.communicator.barrier();
   context.device.resetMemoryPeaks();
   RehearsedRank rank;
   const nullgpu_counts before = counts();
   const double seconds_before = profile::launchingSeconds();
-  if (auto error = runSteps(context, training, steps, "steps", false)) return error;
+  TRY(runSteps(context, training, steps, "steps", false));
   rank.host_seconds = profile::launchingSeconds() - seconds_before;
   // Read before the wait below, which is a synchronisation itself.
   rank.synchronisations = counts().synchronizations - before.synchronizations;
@@ -97,16 +98,16 @@ llvm::Expected<RehearsedRank> countSteps(TrialContext& context, Training& traini
       together(between(before.within_card, after.within_card), between(before.between_cards, after.between_cards));
   addCollectives(before, after, rank);
   if (const auto peaks = context.device.memoryPeaks()) {
-    rank.device_memory_allocated = static_cast<uint64_t>(peaks->allocated);
-    rank.device_memory_reserved = static_cast<uint64_t>(peaks->held);
+    rank.device_memory_allocated = uint64_t(peaks->allocated);
+    rank.device_memory_reserved = uint64_t(peaks->held);
   }
-  rank.host_memory = static_cast<uint64_t>(device::residentPeak().value_or(0));
+  rank.host_memory = uint64_t(device::residentPeak().value_or(0));
   return rank;
 }
 
 /// Observes the operators of one more step. It goes operator by operator even where other steps are one graph.
-llvm::Error observeStep(TrialContext& context, Training& training, int64_t steps, RehearsedRank& rank) {
-  llvm::Error error = llvm::Error::success();
+Error observeStep(TrialContext& context, Training& training, int64_t steps, RehearsedRank& rank) {
+  Error error = Error::success();
   const auto run = [&] {
     error = llvm::joinErrors(std::move(error), runSteps(context, training, 1, "observe", false));
     if (!error) context.device.synchronize();
@@ -114,87 +115,81 @@ llvm::Error observeStep(TrialContext& context, Training& training, int64_t steps
   const profile::OperatorWork work =
       profile::operatorWork(context.device.torchDevice().type(), context.device.cacheBytes(), run);
   if (error) return error;
-  for (const auto& [type, count] : work.operations) rank.operations[type] = count * static_cast<double>(steps);
-  rank.memory_bytes = work.memory_bytes * static_cast<double>(steps);
-  return llvm::Error::success();
+  for (const auto& [type, count] : work.operations) rank.operations[type] = count * double(steps);
+  rank.memory_bytes = work.memory_bytes * double(steps);
+  return Error::success();
 }
 
 /// Tries the step that takes most memory, if the workload has one. The few counted steps need not have met it, and a
 /// point that "runs" must get through an epoch.
-llvm::Error tryWidestStep(TrialContext& context, Training& training, RehearsedRank& rank) {
+Error tryWidestStep(TrialContext& context, Training& training, RehearsedRank& rank) {
   context.device.resetMemoryPeaks();
-  auto tried = training.widestStep();
-  if (!tried) return tried.takeError();
+  auto tried = TRY(training.widestStep());
   context.device.synchronize();
-  if (const auto peaks = context.device.memoryPeaks(); peaks && *tried) {
-    rank.widest_allocated = static_cast<uint64_t>(peaks->allocated);
-    rank.widest_reserved = static_cast<uint64_t>(peaks->held);
+  if (const auto peaks = context.device.memoryPeaks(); peaks && tried) {
+    rank.widest_allocated = uint64_t(peaks->allocated);
+    rank.widest_reserved = uint64_t(peaks->held);
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// All ranks' counts, on every rank, sent as the JSON that the result has.
-llvm::Expected<protocol::Rehearsed> gather(TrialContext& context, RehearsedRank own, int64_t steps) {
-  protocol::Rehearsed all{static_cast<unsigned>(steps), {std::move(own)}, 0};
+Expected<protocol::Rehearsed> gather(TrialContext& context, RehearsedRank own, int64_t steps) {
+  protocol::Rehearsed all{unsigned(steps), {std::move(own)}, 0};
   const std::string text = base::canonicalJson(base::written(all));
   all.ranks.clear();
   for (const std::string& one : profile::gatherTexts(context.communicator, text)) {
-    auto value = llvm::json::parse(one);
-    if (!value) return value.takeError();
-    auto counted = base::readRecord<protocol::Rehearsed>(*value, "what a rank counted");
-    if (!counted) return counted.takeError();
-    for (RehearsedRank& rank : counted->ranks) all.ranks.push_back(std::move(rank));
+    auto value = TRY(json::parse(one));
+    auto counted = TRY(base::readRecord<protocol::Rehearsed>(value, "what a rank counted"));
+    for (RehearsedRank& rank : counted.ranks) all.ranks.push_back(std::move(rank));
   }
   return all;
 }
 
 }  // namespace
 
-llvm::Error checkRehearsal(const protocol::TrialSpec& spec) {
+Error checkRehearsal(const protocol::TrialSpec& spec) {
   if (spec.kind != plan::TrialKind::Timed)
-    return base::failure("a rehearsal is a timed trial, and this is a {} trial: use expc rehearse",
-                         plan::toString(spec.kind));
+    return failure("a rehearsal is a timed trial, and this is a {} trial: use expc rehearse",
+                   plan::toString(spec.kind));
   if (!spec.metrics.empty())
-    return base::failure("a rehearsal measures nothing, but was asked for metric {}: leave it out",
-                         spec.metrics.front());
-  for (const llvm::json::Value& slot : spec.slots) {
+    return failure("a rehearsal measures nothing, but was asked for metric {}: leave it out", spec.metrics.front());
+  for (const json::Value& slot : spec.slots) {
     // The engine marks a null card's slot.
-    const llvm::json::Object* object = slot.getAsObject();
+    const json::Object* object = slot.getAsObject();
     if (!object || !object->getBoolean("null").value_or(false))
-      return base::failure("a rehearsal runs on simulated GPUs, but the trial's device is {}: use expc rehearse",
-                           llvm::formatv("{0}", slot).str());
+      return failure("a rehearsal runs on simulated GPUs, but the trial's device is {}: use expc rehearse",
+                     llvm::formatv("{0}", slot).str());
   }
   if (!nullCounters())
-    return base::failure(
+    return failure(
         "a rehearsal needs libnullgpu.so, which this process has not loaded: expc rehearse sets LD_PRELOAD and "
         "LD_LIBRARY_PATH for it (docs/null-gpu.md)");
-  return llvm::Error::success();
+  return Error::success();
 }
 
 // Only {"folder":["a path"]} and the like have a path; everything else is left for the parameters' own check.
-std::string standInForData(const protocol::TrialSpec& spec, llvm::json::Object& parameters) {
-  const llvm::json::Object* data = parameters.getObject("data");
+std::string standInForData(const protocol::TrialSpec& spec, json::Object& parameters) {
+  const json::Object* data = parameters.getObject("data");
   if (!spec.rehearsal || !data || data->size() != 1) return "";
-  const llvm::json::Array* arguments = data->begin()->second.getAsArray();
+  const json::Array* arguments = data->begin()->second.getAsArray();
   const auto path = arguments && arguments->size() == 1 ? (*arguments)[0].getAsString() : std::nullopt;
   std::error_code ignored;
   if (!path || std::filesystem::exists(std::filesystem::path(spec.root) / path->str(), ignored)) return "";
   std::string note = llvm::formatv("data: '{0}' does not exist, so synthetic data is used", *path);
-  parameters["data"] = llvm::json::Object{{"synthetic", llvm::json::Array{kMadeUp}}};
+  parameters["data"] = json::Object{{"synthetic", json::Array{kMadeUp}}};
   return note;
 }
 
-llvm::Expected<protocol::Event> rehearse(TrialContext& context, Training& training, const Settings& settings) {
-  if (auto error = warmUp(context, training, settings.warmup)) return error;
-  auto rank = countSteps(context, training, settings.steps);
-  if (!rank) return rank.takeError();
-  if (auto error = observeStep(context, training, settings.steps, *rank)) return error;
-  if (auto error = tryWidestStep(context, training, *rank)) return error;
-  auto rehearsed = gather(context, std::move(*rank), settings.steps);
-  if (!rehearsed) return rehearsed.takeError();
-  rehearsed->epoch_steps = training.stepsPerEpoch();
+Expected<protocol::Event> rehearse(TrialContext& context, Training& training, const Settings& settings) {
+  TRY(warmUp(context, training, settings.warmup));
+  auto rank = TRY(countSteps(context, training, settings.steps));
+  TRY(observeStep(context, training, settings.steps, rank));
+  TRY(tryWidestStep(context, training, rank));
+  auto rehearsed = TRY(gather(context, std::move(rank), settings.steps));
+  rehearsed.epoch_steps = training.stepsPerEpoch();
   return protocol::Event{
-      .type = protocol::Event::Type::Result, .notes = training.notes(), .rehearsed = std::move(*rehearsed)};
+      .type = protocol::Event::Type::Result, .notes = training.notes(), .rehearsed = std::move(rehearsed)};
 }
 
 }  // namespace expc::workload

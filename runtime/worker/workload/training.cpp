@@ -14,6 +14,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/model/state_file.h"
@@ -41,12 +42,12 @@ Clock::time_point meet(TrialContext& context) {
 }
 
 /// Runs warm-up and timed steps. Steps are timed by marks on the device, so the host need not wait for any of them.
-llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, const Settings& settings) {
+Expected<Clocked> clockSteps(TrialContext& context, Training& training, const Settings& settings) {
   device::Device& device = context.device;
   const double startup = secondsBetween(context.process_start, meet(context));
-  device.clearMarks(static_cast<size_t>(settings.warmup) + 1);
+  device.clearMarks(size_t(settings.warmup) + 1);
   device.mark();
-  if (auto error = runSteps(context, training, settings.warmup, "warmup", true)) return error;
+  TRY(runSteps(context, training, settings.warmup, "warmup", true));
   // The first step is the first of the warm-up, or of the timed steps if there is none.
   double first_step = settings.warmup > 0 ? device.intervals().front() : 0;
   training.beginTimed();
@@ -57,9 +58,9 @@ llvm::Expected<Clocked> clockSteps(TrialContext& context, Training& training, co
   const Clock::time_point begin = meet(context);
   const double waited_before = training.loadWaitSeconds();
   device.resetMemoryPeaks();  // start-up and warm-up may have taken memory once only
-  device.clearMarks(static_cast<size_t>(settings.steps) + 1);
+  device.clearMarks(size_t(settings.steps) + 1);
   device.mark();
-  if (auto error = runSteps(context, training, settings.steps, "steps", true)) return error;
+  TRY(runSteps(context, training, settings.steps, "steps", true));
   // Every step is queued now. The clock stops when the slowest rank's device is idle.
   const double load_wait = training.loadWaitSeconds() - waited_before;
   const double wall = secondsBetween(begin, meet(context));
@@ -106,7 +107,7 @@ void Training::connect() {
   context_.device.synchronize();
 }
 
-llvm::Expected<std::vector<double>> Training::takeLosses() {
+Expected<std::vector<double>> Training::takeLosses() {
   std::vector<double> sums;
   // One copy for all losses: each would wait for the device.
   if (!losses_.empty()) {
@@ -118,9 +119,9 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
   // The number of the step before the first loss; messages count steps from 1.
   const int64_t first = steps_done_ - std::ssize(sums);
   for (size_t i = 0; i < sums.size(); ++i) {
-    const int64_t step = first + static_cast<int64_t>(i) + 1;
+    const int64_t step = first + int64_t(i) + 1;
     if (!std::isfinite(sums[i]) && step == 1)
-      return base::failure(
+      return failure(
           "the loss of step 1, before anything is learned, is not finite: weights or data contain NaN or infinity, or "
           "overflow in this precision");
     // Only the first loss that is not finite is worth a note: those after it follow from it.
@@ -133,25 +134,24 @@ llvm::Expected<std::vector<double>> Training::takeLosses() {
   return sums;
 }
 
-llvm::Expected<at::Tensor> Training::restoreOptimizer(
-    optimizer::Optimizer& optimizer, const safetensors::File& rest, llvm::StringRef own,
-    const std::function<llvm::Expected<at::Tensor>(const safetensors::TensorInfo&)>& read) {
+Expected<at::Tensor> Training::restoreOptimizer(
+    optimizer::Optimizer& optimizer, const safetensors::File& rest, StringRef own,
+    const std::function<Expected<at::Tensor>(const safetensors::TensorInfo&)>& read) {
   // An unknown tensor means another build's state, and dropping it would change the training in silence.
   const std::string prefix = optimizerName("");
   optimizer::Optimizer::State state;
   at::Tensor result;
   for (const safetensors::TensorInfo& info : rest.tensors()) {
-    auto tensor = read(info);
-    if (!tensor) return tensor.takeError();
-    llvm::StringRef name = info.name;
+    auto tensor = TRY(read(info));
+    StringRef name = info.name;
     if (name == own)
-      result = *tensor;
+      result = tensor;
     else if (name.consume_front(prefix))
-      state.emplace_back(name.str(), *tensor);
+      state.emplace_back(name.str(), tensor);
     else
-      return base::failure("{}: unknown tensor {}", rest.path(), info.name);
+      return failure("{}: unknown tensor {}", rest.path(), info.name);
   }
-  if (auto error = optimizer.restore(state)) return base::failure("{}: {}", rest.path(), std::move(error));
+  if (auto error = optimizer.restore(state)) return failure("{}: {}", rest.path(), std::move(error));
   return result;
 }
 
@@ -173,23 +173,21 @@ std::vector<profile::Measure> timedMetrics(const Clocked& clocked) {
 }
 
 // Losses are taken after the clock: reading them waits for the device.
-llvm::Expected<protocol::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings) {
-  auto clocked = clockSteps(context, training, settings);
-  if (!clocked) return clocked.takeError();
-  auto losses = training.takeLosses();
-  if (!losses) return losses.takeError();
-  clocked->host_memory = device::residentPeak();
-  clocked->device_memory = context.device.memoryPeaks();
-  if (const auto& peaks = clocked->device_memory; peaks && std::min(peaks->held, peaks->allocated) == 0)
-    clocked->notes.push_back(uncountedText(*peaks));
-  std::vector<profile::Measure> metrics = timedMetrics(*clocked);
-  for (profile::Measure& own : training.measure(*clocked, settings.steps)) metrics.push_back(std::move(own));
+Expected<protocol::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings) {
+  auto clocked = TRY(clockSteps(context, training, settings));
+  auto losses = TRY(training.takeLosses());
+  clocked.host_memory = device::residentPeak();
+  clocked.device_memory = context.device.memoryPeaks();
+  if (const auto& peaks = clocked.device_memory; peaks && std::min(peaks->held, peaks->allocated) == 0)
+    clocked.notes.push_back(uncountedText(*peaks));
+  std::vector<profile::Measure> metrics = timedMetrics(clocked);
+  for (profile::Measure& own : training.measure(clocked, settings.steps)) metrics.push_back(std::move(own));
   protocol::Event result{.type = protocol::Event::Type::Result};
   profile::reduce(context.communicator, metrics, result.metrics);
   result.notes = training.notes();
-  llvm::append_range(result.notes, clocked->notes);
-  result.series["step_time"] = llvm::json::Array(clocked->steps);  // rank 0's
-  result.series["loss"] = llvm::json::Array(*losses);
+  llvm::append_range(result.notes, clocked.notes);
+  result.series["step_time"] = json::Array(clocked.steps);  // rank 0's
+  result.series["loss"] = json::Array(losses);
   return result;
 }
 
@@ -207,22 +205,21 @@ std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const 
   return all;
 }
 
-llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase, bool marked) {
+Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase, bool marked) {
   for (int64_t i = 0; i < count; ++i) {
-    if (auto error = training.step().takeError()) return error;
+    TRY(training.step().takeError());
     if (marked) context.device.mark();
-    context.progress.report(static_cast<uint64_t>(i + 1), static_cast<uint64_t>(count), phase);
+    context.progress.report(uint64_t(i + 1), uint64_t(count), phase);
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// A quality trial makes its training itself, because a checkpoint decides at which epoch it starts.
-llvm::Expected<protocol::Event> runTraining(TrialContext& context, const Settings& settings,
-                                            const std::string& checkpoints, const MakeTraining& make) {
+Expected<protocol::Event> runTraining(TrialContext& context, const Settings& settings, const std::string& checkpoints,
+                                      const MakeTraining& make) {
   if (context.spec.kind == plan::TrialKind::Quality) return qualityTrial(context, settings.epochs, checkpoints, make);
-  auto created = make(0);
-  if (!created) return created.takeError();
-  Training& training = context.keep(std::move(*created));
+  auto created = TRY(make(0));
+  Training& training = context.keep(std::move(created));
   // A length in epochs is only known in steps once the training knows its data.
   const Settings lengths = settings.over(training.stepsPerEpoch());
   auto result = context.spec.rehearsal                        ? rehearse(context, training, lengths)

@@ -3,7 +3,6 @@
 // A training as trials see it, whatever it trains, and the trials themselves: timed, profile, quality, and
 // rehearsals. A workload derives from Training; the functions below drive it and own the clock.
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <functional>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/model/safetensors.h"
 #include "runtime/plan/note.h"
 #include "runtime/worker/model/named_tensor.h"
@@ -74,20 +74,20 @@ class Training {
  public:
   virtual ~Training() = default;
   /// One step of the optimiser on this rank. False after the last one.
-  virtual llvm::Expected<bool> step() = 0;
+  virtual Expected<bool> step() = 0;
   /// In rehearsals, after all other steps: the step of an epoch that takes most memory. False if steps do not differ.
-  virtual llvm::Expected<bool> widestStep() { return false; }
+  virtual Expected<bool> widestStep() { return false; }
   /// Steps of a pass over the data, equal on all ranks.
   virtual int64_t stepsPerEpoch() const = 0;
   /// Seconds that this rank has waited for batches so far.
   virtual double loadWaitSeconds() const = 0;
   /// Losses of the steps since the last call, over all ranks. Waits for the device, and is a collective. An error if
   /// the very first loss is not finite; a later one that is not is noted, because a diverging training is a result.
-  llvm::Expected<std::vector<double>> takeLosses();
+  Expected<std::vector<double>> takeLosses();
   /// Remarks for a reader of the result.
   const std::vector<plan::Note>& notes() const { return notes_; }
   /// Adds to the environment how the steps are computed.
-  virtual void describe(llvm::json::Object& environment) const = 0;
+  virtual void describe(json::Object& environment) const = 0;
 
   /// Called in timed trials between warm-up and timed steps, outside of the clock.
   virtual void beginTimed() {}
@@ -101,20 +101,20 @@ class Training {
   virtual Snapshot snapshot() = 0;
   /// Continues from a snapshot of another training of the same trial as if that one had not stopped. Called before
   /// the first step. An error says what does not fit.
-  virtual llvm::Error restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) = 0;
+  virtual Error restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) = 0;
   /// Sizes of what the training reads, by name. A checkpoint is only continued if they are equal.
-  virtual llvm::json::Object counts() const = 0;
+  virtual json::Object counts() const = 0;
   /// The steps of a trial of so many epochs.
   virtual int64_t stepsOf(int64_t epochs) const { return epochs * stepsPerEpoch(); }
   /// The steps between evaluations during training, which are outside of its clock; the last step is followed by one
   /// too. 0: there are none before judge(), and the clock includes bringing the losses to the host.
   virtual int64_t evaluatesEvery() const { return 0; }
   /// Evaluates during training and adds the result and its time to the course.
-  virtual llvm::Error addEvaluation(Course& course) { return llvm::Error::success(); }
+  virtual Error addEvaluation(Course& course) { return Error::success(); }
   /// The metrics, after the last epoch.
-  virtual llvm::Expected<QualityResult> judge(Course& course) = 0;
+  virtual Expected<QualityResult> judge(Course& course) = 0;
   /// Writes what was trained into the folder of a trial that has ended. Returns notes that say what lies where.
-  virtual llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) = 0;
+  virtual Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) = 0;
 
  protected:
   explicit Training(TrialContext& context) : context_(context) {}
@@ -130,9 +130,9 @@ class Training {
   static std::string optimizerName(const std::string& name) { return "optimizer." + name; }
   /// Restores the optimiser from a snapshot's `rest`. `read` turns each entry into a tensor. Returns the tensor named
   /// `own`, which is the caller's; any other name is an error.
-  static llvm::Expected<at::Tensor> restoreOptimizer(
-      optimizer::Optimizer& optimizer, const safetensors::File& rest, llvm::StringRef own,
-      const std::function<llvm::Expected<at::Tensor>(const safetensors::TensorInfo&)>& read);
+  static Expected<at::Tensor> restoreOptimizer(
+      optimizer::Optimizer& optimizer, const safetensors::File& rest, StringRef own,
+      const std::function<Expected<at::Tensor>(const safetensors::TensorInfo&)>& read);
 
   TrialContext& context_;
   std::vector<at::Tensor> losses_;  // one for each step since they were last taken
@@ -147,10 +147,10 @@ class Training {
 std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const QualityResult& judged);
 
 /// Runs `count` steps, marking the device after each if `marked`. A training that ends earlier is no error.
-llvm::Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase, bool marked);
+Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase, bool marked);
 
 /// Makes a training that continues after `epochs_done` epochs.
-using MakeTraining = std::function<llvm::Expected<std::unique_ptr<Training>>(int64_t epochs_done)>;
+using MakeTraining = std::function<Expected<std::unique_ptr<Training>>(int64_t epochs_done)>;
 
 // Trials of each kind. All are collectives.
 
@@ -158,7 +158,7 @@ using MakeTraining = std::function<llvm::Expected<std::unique_ptr<Training>>(int
 std::vector<profile::Measure> timedMetrics(const Clocked& clocked);
 
 /// A timed trial. The result has the training's notes first, then the metrics of every training and its own.
-llvm::Expected<protocol::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings);
+Expected<protocol::Event> timedTrial(TrialContext& context, Training& training, const Settings& settings);
 
 /// The names of profile trials' metrics, without values.
 std::vector<profile::Measure> profileMetrics();
@@ -169,7 +169,7 @@ inline constexpr int64_t kTracedSteps = 3;
 /// A profile trial: `warmup` steps, then `steps` profiled ones. The result has the training's notes first, and the
 /// loss of each step. If EXPC_TRACE names a file without its ending, a few more steps are traced into
 /// EXPC_TRACE.rank0.json, …; nothing is measured during these.
-llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings);
+Expected<protocol::Event> profileTrial(TrialContext& context, Training& training, const Settings& settings);
 
 /// A quality trial: `epochs` epochs between barriers, then the training's own judgement. With a folder of checkpoints
 /// it continues from this trial's newest one, which must be the same on every rank.
@@ -178,39 +178,37 @@ llvm::Expected<protocol::Event> profileTrial(TrialContext& context, Training& tr
 /// (rows, images, weights, adapters, tokenizer: the engine's digest of them in EXPC_DATA_DIGEST). How it computes
 /// (torch, device, threads, instruction set) must agree as well, since it changes the last bits. The checkpoints'
 /// folder counts for neither.
-llvm::Expected<protocol::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
-                                             const MakeTraining& make);
+Expected<protocol::Event> qualityTrial(TrialContext& context, int64_t epochs, const std::string& checkpoints,
+                                       const MakeTraining& make);
 
 /// An error if a rehearsal is impossible: another kind of trial, metrics to measure, or devices that are not
 /// simulated.
-llvm::Error checkRehearsal(const protocol::TrialSpec& spec);
+Error checkRehearsal(const protocol::TrialSpec& spec);
 
 /// In a rehearsal, replaces a folder or file of the parameter `data` that does not exist by made-up data, so that the
 /// rest of the point can be rehearsed. Returns a note if it did, else (and in any other trial) "".
-std::string standInForData(const protocol::TrialSpec& spec, llvm::json::Object& parameters);
+std::string standInForData(const protocol::TrialSpec& spec, json::Object& parameters);
 
 /// A rehearsal: `warmup` steps, then `steps` that are counted, then one whose operators are observed; its operations
 /// and bytes times `steps` are reported. The result has the training's notes but no metrics: a loss is whatever
 /// memory held. The result has all ranks' counts.
-llvm::Expected<protocol::Event> rehearse(TrialContext& context, Training& training, const Settings& settings);
+Expected<protocol::Event> rehearse(TrialContext& context, Training& training, const Settings& settings);
 
 /// A trial of any kind. `checkpoints` is the folder of a quality trial as written in the study; "" keeps none.
-llvm::Expected<protocol::Event> runTraining(TrialContext& context, const Settings& settings,
-                                            const std::string& checkpoints, const MakeTraining& make);
+Expected<protocol::Event> runTraining(TrialContext& context, const Settings& settings, const std::string& checkpoints,
+                                      const MakeTraining& make);
 
 /// runTraining() from parameters as the specification has them. `make` returns a MakeTraining for parameters and
 /// settings; it is told whether made-up data stands in for what a rehearsal lacks.
 template <typename Parameters, typename Make>
-llvm::Expected<protocol::Event> runTraining(TrialContext& context,
-                                            llvm::Expected<Parameters> (*read)(const llvm::json::Object&), Make make) {
-  llvm::json::Object given = context.spec.parameters;
+Expected<protocol::Event> runTraining(TrialContext& context, Expected<Parameters> (*read)(const json::Object&),
+                                      Make make) {
+  json::Object given = context.spec.parameters;
   const std::string stand_in = standInForData(context.spec, given);
-  auto parameters = read(given);
-  if (!parameters) return parameters.takeError();
-  auto settings = readSettings(context.spec);
-  if (!settings) return settings.takeError();
-  auto result = runTraining(context, *settings, parameters->checkpoints,
-                            make(*parameters, *settings, /*made_up=*/!stand_in.empty()));
+  auto parameters = TRY(read(given));
+  auto settings = TRY(readSettings(context.spec));
+  auto result =
+      runTraining(context, settings, parameters.checkpoints, make(parameters, settings, /*made_up=*/!stand_in.empty()));
   if (result && !stand_in.empty()) result->notes.push_back(stand_in);
   return result;
 }

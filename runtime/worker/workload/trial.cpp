@@ -16,6 +16,7 @@
 #include <chrono>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/llvm.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/comm/failure.h"
 #include "runtime/worker/device/host.h"
@@ -43,30 +44,29 @@ const Workload* find(const Capabilities& capabilities, const protocol::TrialSpec
 }
 
 /// An error if trials of this kind do not measure all metrics that are asked for. Checked before anything runs.
-llvm::Error checkAsked(const protocol::TrialSpec& spec, const Workload& workload) {
+Error checkAsked(const protocol::TrialSpec& spec, const Workload& workload) {
   if (spec.rehearsal) return checkRehearsal(spec);
   for (const std::string& name : spec.metrics) {
     const auto measured = [&](const Metric& metric) { return metric.name == name && metric.kind == spec.kind; };
     if (llvm::none_of(workload.metrics, measured))
-      return base::failure("metric {} is not measured by {} trials of {}", name, plan::toString(spec.kind),
-                           spec.workload);
+      return failure("metric {} is not measured by {} trials of {}", name, plan::toString(spec.kind), spec.workload);
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Drops metrics that nobody asked for; with no names given all stay. Series are not metrics and stay too. A missing
 /// metric is a fault of the workload.
-llvm::Error keepAsked(const protocol::TrialSpec& spec, protocol::Event& event) {
-  if (spec.metrics.empty()) return llvm::Error::success();
-  llvm::json::Object kept;
+Error keepAsked(const protocol::TrialSpec& spec, protocol::Event& event) {
+  if (spec.metrics.empty()) return Error::success();
+  json::Object kept;
   for (const std::string& name : spec.metrics) {
-    const llvm::json::Value* value = event.metrics.get(name);
+    const json::Value* value = event.metrics.get(name);
     if (!value && event.series.get(name)) continue;
-    if (!value) return base::failure("{} did not return its metric {}", spec.workload, name);
+    if (!value) return failure("{} did not return its metric {}", spec.workload, name);
     kept[name] = *value;
   }
   event.metrics = std::move(kept);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Restricts this process to algorithms that give the same bits each time, on every device: cuDNN's and cuBLAS's
@@ -94,9 +94,9 @@ constexpr int kHeatQueued = 16;
 
 /// Keeps `device` busy with products of random matrices for `spec`'s setting "seconds" (runtime/protocol/trial.h). An
 /// error says what is wrong with the setting; torch's exceptions leave it.
-llvm::Error heatUp(device::Device& device, const protocol::TrialSpec& spec) {
+Error heatUp(device::Device& device, const protocol::TrialSpec& spec) {
   const std::optional<double> seconds = spec.settings.getNumber("seconds");
-  if (!seconds || *seconds < 0) return base::failure("a heat-up needs its seconds");
+  if (!seconds || *seconds < 0) return failure("a heat-up needs its seconds");
   at::NoGradGuard no_grad;
   const c10::Device place = device.torchDevice();
   const int64_t size = place.is_cpu() ? kHeatSizeOnCpu : kHeatSize;
@@ -111,7 +111,7 @@ llvm::Error heatUp(device::Device& device, const protocol::TrialSpec& spec) {
     for (int i = 0; i < kHeatQueued; ++i) at::mm_out(c, a, b);
     device.synchronize();
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// One rank between its first and its last event. Members are destroyed from the last to the first: the context, and
@@ -129,7 +129,7 @@ struct Rank {
 
   std::string named(const std::string& text) const { return place.empty() ? text : place + ": " + text; }
   /// The slots of all ranks.
-  llvm::ArrayRef<llvm::json::Value> all() const { return {spec.slots.data(), spec.slots.size()}; }
+  ArrayRef<json::Value> all() const { return {spec.slots.data(), spec.slots.size()}; }
 
   /// The device's own words if it does not take work any more, else "". Libraries on top of it, and NCCL, only know
   /// that they failed. Does not wait.
@@ -176,9 +176,7 @@ struct Rank {
     }
   }
 
-  llvm::Error open(llvm::ArrayRef<llvm::json::Value> slots) {
-    return device::openDevice(capabilities.backends, slots).moveInto(device);
-  }
+  Error open(ArrayRef<json::Value> slots) { return device::openDevice(capabilities.backends, slots).moveInto(device); }
 
   /// Meets the other ranks. If one is lost while this rank waits in a collective, no exception can reach us: the
   /// communicator's watcher calls back, from its own thread, and the process leaves at once.
@@ -192,58 +190,56 @@ struct Rank {
 
   /// The trial, step by step. The order matters: settings that libraries read once come before the device, the device
   /// before the communicator, and the context is destroyed before the group is taken down.
-  llvm::Error run() {
-    auto rendezvous = comm::rendezvousFromEnvironment();
-    if (!rendezvous) return rendezvous.takeError();
+  Error run() {
+    auto rendezvous = TRY(comm::rendezvousFromEnvironment());
     const bool one_process = spec.world_size == 1 && !spec.slots.empty();  // that process may drive several devices
-    if (rendezvous->world_size != spec.world_size || (!one_process && spec.slots.size() != spec.world_size)) {
-      return base::failure("the trial is for {} ranks on {} devices, but WORLD_SIZE is {}", spec.world_size,
-                           spec.slots.size(), rendezvous->world_size);
+    if (rendezvous.world_size != spec.world_size || (!one_process && spec.slots.size() != spec.world_size)) {
+      return failure("the trial is for {} ranks on {} devices, but WORLD_SIZE is {}", spec.world_size,
+                     spec.slots.size(), rendezvous.world_size);
     }
-    place = "rank " + std::to_string(rendezvous->rank) + " of " + std::to_string(spec.world_size);
+    place = "rank " + std::to_string(rendezvous.rank) + " of " + std::to_string(spec.world_size);
     writer.namesRank();
-    if (spec.workload == protocol::kHeatUp) return heat(rendezvous->rank);
+    if (spec.workload == protocol::kHeatUp) return heat(rendezvous.rank);
     std::string why;
     const Workload* workload = find(capabilities, spec, why);
-    if (!workload) return base::failure("{}", why);
-    if (auto error = checkAsked(spec, *workload)) return error;
+    if (!workload) return failure("{}", why);
+    TRY(checkAsked(spec, *workload));
     if (workload->deterministic && workload->deterministic(spec.parameters)) useDeterministicAlgorithms();
-    const auto slots = one_process ? all() : all().slice(rendezvous->rank, 1);
-    if (auto error = open(slots)) return error;
-    connect(*rendezvous);
+    const auto slots = one_process ? all() : all().slice(rendezvous.rank, 1);
+    TRY(open(slots));
+    connect(rendezvous);
 
-    progress = std::make_unique<Progress>(writer, rendezvous->rank == 0);
+    progress = std::make_unique<Progress>(writer, rendezvous.rank == 0);
     context =
         std::make_unique<TrialContext>(TrialContext{spec, *communicator, *device, slots, *progress, process_start});
-    auto result = workload->run(*context);
-    if (!result) return result.takeError();
+    auto result = TRY(workload->run(*context));
     // Destroy the training while the group still lives: it may hold parts of it, such as a reducer.
     context.reset();
     device->synchronize();
     communicator->shutdown();
-    if (rendezvous->rank != 0) return llvm::Error::success();
-    return deliver(*result);
+    if (rendezvous.rank != 0) return Error::success();
+    return deliver(result);
   }
 
   /// A heat-up is no trial: each rank keeps its own device busy, without meeting the others.
-  llvm::Error heat(unsigned rank) {
-    if (auto error = open(all().slice(rank, 1))) return error;
-    if (auto error = heatUp(*device, spec)) return error;
+  Error heat(unsigned rank) {
+    TRY(open(all().slice(rank, 1)));
+    TRY(heatUp(*device, spec));
     if (rank == 0) writer.write({.type = protocol::Event::Type::Result});
-    return llvm::Error::success();
+    return Error::success();
   }
 
   /// Completes the result with the environment and writes it.
-  llvm::Error deliver(protocol::Event& result) {
-    if (auto error = keepAsked(spec, result)) return error;
+  Error deliver(protocol::Event& result) {
+    TRY(keepAsked(spec, result));
     device->describe(result.environment);
     device::describeAllocator(result.environment);
     // The places where the rank really ran; the study only asked for them.
     serve::describePlace(result.environment);
     result.environment["ranks"] = spec.world_size;
     result.environment["seed"] = spec.seed;
-    if (!writer.write(result)) return base::failure("the engine no longer reads the result");
-    return llvm::Error::success();
+    if (!writer.write(result)) return failure("the engine no longer reads the result");
+    return Error::success();
   }
 };
 
@@ -255,12 +251,12 @@ int runRank(const Capabilities& capabilities, const protocol::TrialSpec& spec, i
   Rank& rank = *new Rank{capabilities, spec, serve::EventWriter(event_fd), process_start};
   rank.writer.started();
   try {
-    llvm::Error error = rank.run();
+    Error error = rank.run();
     if (!error) {
       delete &rank;
       return 0;
     }
-    rank.writer.failed(rank.named(llvm::toString(std::move(error))));
+    rank.writer.failed(rank.named(toString(std::move(error))));
   } catch (const TooLarge& error) {
     rank.writer.infeasible(rank.named(error.what()));
   } catch (const std::exception& error) {

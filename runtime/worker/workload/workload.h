@@ -4,8 +4,6 @@
 // function that runs one rank of a trial. runRank() is the boundary around that function: it opens the device, meets
 // the other ranks, delivers the result, and turns every exception of torch into an event for the engine.
 
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <chrono>
@@ -16,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/device/device.h"
@@ -59,7 +58,7 @@ struct TrialContext {
   comm::Communicator& communicator;
   device::Device& device;  // the first one, if the process drives several
   /// The slots of this process: an entry for each device that it drives (runtime/protocol/trial.h).
-  llvm::ArrayRef<llvm::json::Value> slots;
+  ArrayRef<json::Value> slots;
   Progress& progress;
   std::chrono::steady_clock::time_point process_start;
 
@@ -79,10 +78,10 @@ struct Workload : Declared {
   /// Runs a trial on one rank. Every rank returns; rank 0's event is the result, with all metrics of the trial's kind
   /// (null for one that this device cannot measure). An error is the trial's failure, worded for a reader. torch's
   /// exceptions may leave it.
-  llvm::Expected<protocol::Event> (*run)(TrialContext& context);
+  Expected<protocol::Event> (*run)(TrialContext& context);
   /// Whether a trial with these parameters wants algorithms that give the same bits each time. Asked before the ranks
   /// meet, since NCCL chooses its algorithms then. Null means never.
-  bool (*deterministic)(const llvm::json::Object& parameters) = nullptr;
+  bool (*deterministic)(const json::Object& parameters) = nullptr;
 };
 
 /// The workloads and devices that this worker was built with.

@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
                          {"mlp_width", "1024"}});
   if (!option.read(argc, argv)) return 2;
   device::keepFreedMemory();  // as the worker does
-  at::set_num_threads(static_cast<int>(option.number("threads")));
+  at::set_num_threads(int(option.number("threads")));
   at::manual_seed(0);
   const std::map<std::string, at::ScalarType> types{
       {"fp64", at::kDouble}, {"fp32", at::kFloat}, {"bf16", at::kBFloat16}, {"fp16", at::kHalf}};
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
                      trained, std::nullopt, 0);
   llama::ReferenceLogProbs reference(rows);
   std::vector<int64_t> all_rows(static_cast<size_t>(rows));
-  for (size_t i = 0; i < all_rows.size(); ++i) all_rows[i] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < all_rows.size(); ++i) all_rows[i] = int64_t(i);
 
   bench::serve([&] {
     if (option["method"] == "dpo") {

@@ -41,7 +41,7 @@ feed::FeedOptions feedOptions(const Wanted& wanted, int64_t count) {
   feed::FeedOptions options;
   options.loader = wanted.loader == "native" ? feed::LoaderKind::Native : feed::LoaderKind::DataLoader;
   options.batches.processes = wanted.loader == "processes";
-  options.batches.workers = static_cast<unsigned>(wanted.settings.number("workers"));
+  options.batches.workers = unsigned(wanted.settings.number("workers"));
   options.batches.order = [sampler = data::DistributedSampler{.count = count}](int64_t epoch) {
     return sampler.indices(epoch);
   };
@@ -66,7 +66,7 @@ llvm::Expected<double> timed(int64_t steps, feed::Feed* feed, const feed::Device
     train(**batch);
     feed->ahead();
   }
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(steps);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / double(steps);
 }
 
 /// A feed that has delivered its first batch.
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
     if (argc < 4) throw std::invalid_argument("usage");
     wanted.loader = argv[1], wanted.kind = argv[2], wanted.path = argv[3];
     if (!wanted.settings.read(argc, argv, 4)) return 2;
-    at::set_num_threads(static_cast<int>(wanted.settings.number("threads")));
+    at::set_num_threads(int(wanted.settings.number("threads")));
     at::manual_seed(0);
     if (auto error = measure(wanted)) {
       fmt::print(stderr, "expc-epoch-bench: {}\n", llvm::toString(std::move(error)));

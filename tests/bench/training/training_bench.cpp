@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
                          {"loops", "best"}});
   if (!option.read(argc, argv)) return 2;
   device::keepFreedMemory();  // as the worker does
-  at::set_num_threads(static_cast<int>(option.number("threads")));
+  at::set_num_threads(int(option.number("threads")));
   at::manual_seed(0);
   const auto precision = bench::precisionOf(option["precision"]);
   if (!precision) return 2;

@@ -77,9 +77,7 @@ inline void reductions(Communicator& comm, const Values& values, int64_t element
   comm.allReduce(most, Reduction::Max);
   findings.expect(holds(most, base + 8.0 * (world - 1)), "all-reduce max of " + name);
 
-  const auto mine = [&](const at::Tensor& tensor) {
-    return tensor.narrow(0, static_cast<int64_t>(rank) * elements, elements);
-  };
+  const auto mine = [&](const at::Tensor& tensor) { return tensor.narrow(0, int64_t(rank) * elements, elements); };
   const auto expected_part = mine(values.of(elements * world, 0) * world + 8.0 * ranks);
 
   // Two at a time, and other work between start and wait.
@@ -100,9 +98,8 @@ inline void reductions(Communicator& comm, const Values& values, int64_t element
   gathering.wait();  // nothing left
   findings.expect(holds(mine(scattered), expected_part), "started reduce-scatter of " + name);
   for (unsigned from = 0; from < world; ++from)
-    findings.expect(
-        holds(gathered.narrow(0, static_cast<int64_t>(from) * elements, elements), values.of(elements, from)),
-        "started all-gather of " + name);
+    findings.expect(holds(gathered.narrow(0, int64_t(from) * elements, elements), values.of(elements, from)),
+                    "started all-gather of " + name);
 }
 
 inline void movements(Communicator& comm, const Values& values, int64_t elements, Findings& findings) {
@@ -183,7 +180,7 @@ inline std::vector<RankOutcome> interrupted(unsigned world, const Interruption& 
     };
     auto comm = Communicator::open(rendezvous, [&](const std::string& text) { sayAndLeave(judged(text.c_str())); });
     const at::Device device = prepare(*comm, rendezvous).device;
-    auto tensor = at::ones({static_cast<int64_t>(world) * 1000}, at::TensorOptions(at::kFloat).device(device));
+    auto tensor = at::ones({int64_t(world) * 1000}, at::TensorOptions(at::kFloat).device(device));
     comm->allReduce(tensor, Reduction::Sum);  // connected
     tensor.sum().item<float>();
     comm->barrier();
@@ -215,7 +212,7 @@ inline std::vector<std::string> interruptedAll(unsigned world, bool dies, const 
   using namespace std::chrono_literals;
   const auto all = interruptions();
   std::vector<std::string> said;
-  for (const auto& outcome : runRanks(static_cast<unsigned>(all.size()), 1s, 120s, [&](const Rendezvous& which) {
+  for (const auto& outcome : runRanks(unsigned(all.size()), 1s, 120s, [&](const Rendezvous& which) {
          const auto first = interrupted(world, all[which.rank], dies, prepare, timeout).front();
          return first.ended ? first.said : std::string("did not end");
        }))

@@ -32,7 +32,7 @@ inline void say(const std::string& text) {
   for (size_t at = 0; at < text.size();) {
     const ssize_t n = write(said_to, text.data() + at, text.size() - at);
     if (n <= 0) break;
-    at += static_cast<size_t>(n);
+    at += size_t(n);
   }
 }
 
@@ -83,14 +83,14 @@ inline std::vector<RankOutcome> runRanks(unsigned world, std::chrono::millisecon
       const auto left =
           std::chrono::duration_cast<std::chrono::milliseconds>(start + deadline - std::chrono::steady_clock::now());
       pollfd waiting{children[rank].fd, POLLIN, 0};
-      if (left.count() <= 0 || poll(&waiting, 1, static_cast<int>(left.count())) <= 0) break;
+      if (left.count() <= 0 || poll(&waiting, 1, int(left.count())) <= 0) break;
       char buffer[65536];
       const ssize_t n = read(children[rank].fd, buffer, sizeof(buffer));
       if (n <= 0) {
         outcome.ended = true;
         break;
       }
-      outcome.said.append(buffer, static_cast<size_t>(n));
+      outcome.said.append(buffer, size_t(n));
     }
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }

@@ -2,7 +2,6 @@
 
 // Images for tests of loaders: each is its own index; reading one may take a random time, fail, throw or kill.
 
-#include <llvm/Support/Error.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/batches.h"
 
 namespace expc::data::fakes {
@@ -37,7 +37,7 @@ class NumberImages : public Images {
   const std::string& origin() const override { return origin_; }
   std::optional<Shape> shape() const override { return Shape{1, 16, 1}; }
   int64_t label(int64_t index) const override { return index; }
-  llvm::Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const override {
+  Expected<Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const override {
     ++reads;
     if (corrupt.contains(index))
       return llvm::make_error<CorruptImage>("img/" + std::to_string(index) + ".jpg cannot be decoded");
@@ -113,11 +113,11 @@ inline int64_t followed(Batches& batches, const LoaderOptions& options, std::str
   int64_t delivered = 0;
   for (int64_t epoch = options.first_epoch; epoch < options.first_epoch + options.epochs; ++epoch) {
     const std::vector<int64_t> order = options.order(epoch);
-    const auto items = static_cast<int64_t>(order.size());
+    const auto items = int64_t(order.size());
     const int64_t count = options.drop_last ? items / options.batch : (items + options.batch - 1) / options.batch;
     for (int64_t number = 0; number < count; ++number, ++delivered) {
       auto next = batches.next();
-      if (!next) return problem = llvm::toString(next.takeError()), -1;
+      if (!next) return problem = toString(next.takeError()), -1;
       if (!*next) return problem = "ended early", -1;
       const HostBatch& batch = **next;
       const int64_t wanted = std::min(options.batch, items - number * options.batch);
@@ -126,7 +126,7 @@ inline int64_t followed(Batches& batches, const LoaderOptions& options, std::str
         return problem = "batch " + std::to_string(number) + " is not the one in turn", -1;
       if (reinterpret_cast<uintptr_t>(batch.images) % 64 != 0) return problem = "memory is not aligned", -1;
       for (int64_t i = 0; i < batch.count; ++i) {
-        const int64_t index = order[static_cast<size_t>(number * options.batch + i)];
+        const int64_t index = order[size_t(number * options.batch + i)];
         if (numberAt(batch, i) != index || batch.labels[i] != index)
           return problem = "wrong item " + std::to_string(i) + " of batch " + std::to_string(number), -1;
       }
@@ -134,7 +134,7 @@ inline int64_t followed(Batches& batches, const LoaderOptions& options, std::str
   }
   for (int i = 0; i < 2; ++i) {
     auto after = batches.next();
-    if (!after) return problem = llvm::toString(after.takeError()), -1;
+    if (!after) return problem = toString(after.takeError()), -1;
     if (*after) return problem = "a batch after the end", -1;
   }
   return delivered;
@@ -142,7 +142,7 @@ inline int64_t followed(Batches& batches, const LoaderOptions& options, std::str
 
 inline std::string errorOf(Batches& batches) {
   auto batch = batches.next();
-  return batch ? std::string() : llvm::toString(batch.takeError());
+  return batch ? std::string() : toString(batch.takeError());
 }
 
 }  // namespace expc::data::fakes

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/hash.h"
+#include "runtime/base/llvm.h"
 #include "runtime/engine/engine.h"
 #include "runtime/store/store.h"
 #include "tests/support/folder.h"
@@ -33,17 +34,17 @@ inline plan::Plan nullPlan(unsigned points, unsigned repeat, bool quality = fals
     factor.levels.push_back({std::to_string(i + 1) + "ms", 0.001 * (i + 1)});
     plan::Point point;
     point.levels = {i};
-    point.parameters = llvm::json::Object{{"step", 0.001 * (i + 1)}, {"duration", 0.001}, {"noise", 0.01}, {"gpus", 1}};
-    point.id = base::shortHash(base::canonicalJson(llvm::json::Value(llvm::json::Object(point.parameters))));
+    point.parameters = json::Object{{"step", 0.001 * (i + 1)}, {"duration", 0.001}, {"noise", 0.01}, {"gpus", 1}};
+    point.id = base::shortHash(base::canonicalJson(json::Value(json::Object(point.parameters))));
     plan.points.push_back(std::move(point));
   }
   plan.factors.push_back(std::move(factor));
   plan.metrics.push_back({"step_time", "time", "s", plan::Direction::Lower, plan::TrialKind::Timed, false});
   plan.metrics.push_back({"device_memory_peak", "bytes", "B", plan::Direction::Lower, plan::TrialKind::Timed, true});
-  plan.design.kinds.push_back({plan::TrialKind::Timed, repeat, repeat, {}, llvm::json::Object{{"steps", 5}}});
+  plan.design.kinds.push_back({plan::TrialKind::Timed, repeat, repeat, {}, json::Object{{"steps", 5}}});
   if (quality) {
     plan.metrics.push_back({"accuracy", "share", "", plan::Direction::Higher, plan::TrialKind::Quality, false});
-    plan.design.kinds.push_back({plan::TrialKind::Quality, 1, 1, {}, llvm::json::Object{{"epochs", 1}}});
+    plan.design.kinds.push_back({plan::TrialKind::Quality, 1, 1, {}, json::Object{{"epochs", 1}}});
   }
   return plan;
 }
@@ -67,7 +68,7 @@ inline Ran runPlan(const plan::Plan& plan, const EngineOptions& options) {
     std::vector<std::string> heard;
   } listener;
   auto outcome = run(plan, options, listener);
-  if (!outcome) FAIL(llvm::toString(outcome.takeError()));
+  if (!outcome) FAIL(toString(outcome.takeError()));
   return {std::move(*outcome), std::move(listener.heard)};
 }
 
@@ -78,7 +79,7 @@ inline bool says(const Ran& outcome, std::string_view part) {
 
 inline store::Results resultsOf(const plan::Plan& plan, const EngineOptions& options) {
   std::vector<std::string> messages;
-  auto store = llvm::cantFail(store::Store::openForReading(options.results, messages));
+  auto store = cantFail(store::Store::openForReading(options.results, messages));
   return store.load(plan);
 }
 

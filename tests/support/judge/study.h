@@ -160,7 +160,7 @@ struct Records {
       results.sessions.push_back(opened);
     }
     store::Trial trial;
-    trial.id = static_cast<int64_t>(results.trials.size()) + 1;
+    trial.id = int64_t(results.trials.size()) + 1;
     trial.key = keyOf(place, kind);
     trial.block = block;
     trial.session = session;
@@ -186,7 +186,7 @@ struct Records {
     for (unsigned b = 0; b < blocks; ++b) {
       for (const int gpus : {1, 2}) {
         const double drift = 1 + 0.2 * ((b * 7) % 5);
-        const double wobble = 1 + spread * (static_cast<int>((b * 3 + gpus) % 7) - 3) / 3.0;
+        const double wobble = 1 + spread * (int((b * 3 + gpus) % 7) - 3) / 3.0;
         if (precision != "bf16") timed(id("fp64", gpus), first_block + b, 0.1 * drift);
         timed(id(precision, gpus), first_block + b, 0.1 * drift / (gain * wobble));
       }

@@ -20,7 +20,7 @@ const char* pairs() { return std::getenv("EXPC_FAKE_PAIRS"); }
 
 unsigned numberOf(const char* variable, unsigned otherwise) {
   const char* text = std::getenv(variable);
-  return text ? static_cast<unsigned>(std::atoi(text)) : otherwise;
+  return text ? unsigned(std::atoi(text)) : otherwise;
 }
 /// The words of EXPC_FAKE_CARD from `first` on as numbers; how many there are.
 unsigned cardNumbers(unsigned first, unsigned long long* out, unsigned room) {
@@ -54,7 +54,7 @@ int nvmlDeviceGetTotalEccErrors(Device*, unsigned, unsigned, unsigned long long*
 int nvmlDeviceGetComputeRunningProcesses_v3(Device*, unsigned* count, RunningProcess* out) {
   unsigned long long pids[8];
   const unsigned found = cardNumbers(4, pids, *count < 8 ? *count : 8);
-  for (unsigned i = 0; i < found; ++i) out[i] = {static_cast<unsigned>(pids[i]), 0, 0, 0};
+  for (unsigned i = 0; i < found; ++i) out[i] = {unsigned(pids[i]), 0, 0, 0};
   *count = found;
   return 0;
 }
@@ -72,7 +72,7 @@ int nvmlInit_v2() { return 0; }
 int nvmlShutdown() { return 0; }
 int nvmlSystemGetDriverVersion(char* text, unsigned size) { return std::snprintf(text, size, "580.00") > 0 ? 0 : 1; }
 int nvmlSystemGetCudaDriverVersion_v2(int* version) {
-  *version = static_cast<int>(numberOf("EXPC_FAKE_CUDA", 13000));
+  *version = int(numberOf("EXPC_FAKE_CUDA", 13000));
   return 0;
 }
 int nvmlDeviceGetCount_v2(unsigned* count) {

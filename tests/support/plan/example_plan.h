@@ -4,6 +4,7 @@
 
 #include "runtime/base/hash.h"
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/plan/plan.h"
 
 namespace expc::plan {
@@ -19,8 +20,8 @@ inline TermPtr ratioTerm(TermPtr numerator, TermPtr denominator) {
 /// The quick preset of experiments/precision.exp as a compiler would lower it: precision x gpus, 6 points, one gain
 /// over precision, one criterion with confidence, one without, one not asked.
 inline Plan examplePlan() {
-  using llvm::json::Array;
-  using llvm::json::Object;
+  using json::Array;
+  using json::Object;
   Plan plan;
   plan.study = "precision";
   plan.doc = "Does lower precision pay on one node, and does it keep the accuracy?";
@@ -85,7 +86,7 @@ inline Plan examplePlan() {
       gain.cells.push_back(cell);
       if (precision != 1) continue;
       cell.levels = {gpus};
-      pays.claim.children.push_back({Claim::Kind::Cell, {}, static_cast<unsigned>(pays.cells.size())});
+      pays.claim.children.push_back({Claim::Kind::Cell, {}, unsigned(pays.cells.size())});
       pays.cells.push_back(std::move(cell));
     }
   Criterion learns{"learns",
@@ -101,7 +102,7 @@ inline Plan examplePlan() {
                    "precision fp64, fp32, bf16 of 4; gpus 1, 2 of 1..4",
                    false};
   for (const Point& point : plan.points) {
-    learns.claim.children.push_back({Claim::Kind::Cell, {}, static_cast<unsigned>(learns.cells.size())});
+    learns.claim.children.push_back({Claim::Kind::Cell, {}, unsigned(learns.cells.size())});
     learns.cells.push_back(
         {point.levels, metricTerm("accuracy", point.id), Estimator::Median, TrialKind::Quality, {point.id}});
   }

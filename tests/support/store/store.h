@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "runtime/base/llvm.h"
 #include "runtime/store/store.h"
 #include "tests/support/folder.h"
 #include "tests/support/text/has.h"
@@ -15,16 +16,16 @@ namespace expc::store::test {
 using expc::test::TestFolder;
 
 template <typename T>
-std::string errorOf(llvm::Expected<T> result) {
+std::string errorOf(Expected<T> result) {
   REQUIRE(!result);
-  return llvm::toString(result.takeError());
+  return toString(result.takeError());
 }
 
 using expc::test::has;
 
 inline Store openWriter(const std::string& folder) {
   std::vector<std::string> messages;
-  return llvm::cantFail(Store::openForWriting(folder, messages));
+  return cantFail(Store::openForWriting(folder, messages));
 }
 
 /// One timed kind, one metric, two points; the first reads data.
@@ -33,13 +34,13 @@ inline plan::Plan twoPoints() {
   plan.study = "test";
   plan.workloads = {{"", "some.workload", 1, std::nullopt}};
   plan.metrics.push_back({"step_time", "time", "s", plan::Direction::Lower, plan::TrialKind::Timed, false});
-  plan.design.kinds.push_back({plan::TrialKind::Timed, 2, 2, {}, llvm::json::Object{{"steps", 5}}});
+  plan.design.kinds.push_back({plan::TrialKind::Timed, 2, 2, {}, json::Object{{"steps", 5}}});
   for (const char* id : {"aaaa", "bbbb"}) {
     plan::Point point;
     point.id = id;
     plan.points.push_back(std::move(point));
   }
-  plan.points[0].parameters = llvm::json::Object{{"data", llvm::json::Object{{"folder", llvm::json::Array{"data/x"}}}}};
+  plan.points[0].parameters = json::Object{{"data", json::Object{{"folder", json::Array{"data/x"}}}}};
   plan.data_paths = {"data/x"};
   return plan;
 }
@@ -49,7 +50,7 @@ inline Match usualMatch() { return {Worker{"build", "class"}, std::nullopt, {{"d
 /// A trial of the plan's n-th point, with its key changed.
 inline Trial trialOf(
     const plan::Plan& plan, unsigned point, int64_t block, int64_t session, unsigned position,
-    llvm::function_ref<void(TrialKey&)> change = [](TrialKey&) {}) {
+    function_ref<void(TrialKey&)> change = [](TrialKey&) {}) {
   TrialKey key = keyOf(plan, plan.points[point].id, plan::TrialKind::Timed, usualMatch());
   change(key);
   Trial trial;
@@ -72,25 +73,25 @@ inline Filled fill(Store& store) {
   session.environment_json = "{}";
   session.opened = session.last_seen = {90, 9};
   Filled filled;
-  filled.session = llvm::cantFail(store.addSession(session));
+  filled.session = cantFail(store.addSession(session));
   BlockPlan block;
   block.block.study = "test";
   block.block.session = filled.session;
   block.block.number = store.contents().nextBlockNumber("test", plan::TrialKind::Timed);
   block.block.seed = 1000 * filled.session + block.block.number;
   block.places = {"bbbb", "aaaa"};
-  filled.block = llvm::cantFail(store.addBlock(block));
+  filled.block = cantFail(store.addBlock(block));
   return filled;
 }
 
 inline void finish(Store& store, Trial trial, TrialStatus status = TrialStatus::Valid) {
-  trial.id = llvm::cantFail(store.beginTrial(trial));
+  trial.id = cantFail(store.beginTrial(trial));
   trial.status = status;
   trial.seconds = 1;
   if (status == TrialStatus::Valid) trial.metrics["step_time"] = 0.5;
   trial.series["loss"] = {3, 2, 1};
   trial.environment_json = "{}";
-  llvm::cantFail(store.endTrial(trial, {trial.started + 1, 11}));
+  cantFail(store.endTrial(trial, {trial.started + 1, 11}));
 }
 
 inline int64_t addRun(Store& store, int64_t session, Match match) {
@@ -98,12 +99,12 @@ inline int64_t addRun(Store& store, int64_t session, Match match) {
   run.study = "test";
   run.session = session;
   run.match = std::move(match);
-  return llvm::cantFail(store.addRun(run));
+  return cantFail(store.addRun(run));
 }
 
 inline Results readBack(const std::string& folder, const plan::Plan& plan, std::vector<std::string>* said = nullptr) {
   std::vector<std::string> messages;
-  Store reader = llvm::cantFail(Store::openForReading(folder, said ? *said : messages));
+  Store reader = cantFail(Store::openForReading(folder, said ? *said : messages));
   return reader.load(plan, usualMatch());
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/json.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/text/tokenizer.h"
 #include "tests/source_dir.h"
 
@@ -23,21 +24,20 @@ inline std::string golden(const std::string& name) {
   return (*buffer)->getBuffer().str();
 }
 
-inline llvm::json::Value goldenJson(const std::string& name) {
+inline json::Value goldenJson(const std::string& name) {
   auto json = base::parseJson(golden(name));
   REQUIRE(json);
   return std::move(*json);
 }
 
-inline std::vector<Token> tokensOf(const llvm::json::Value& value) {
+inline std::vector<Token> tokensOf(const json::Value& value) {
   std::vector<Token> tokens;
   for (const auto& token : *value.getAsArray()) tokens.push_back(static_cast<Token>(*token.getAsInteger()));
   return tokens;
 }
 
 /// With begin_of_text before and end_of_text behind where asked for.
-inline std::vector<Token> encoded(const Tokenizer& tokenizer, llvm::StringRef text, bool begin = false,
-                                  bool end = false) {
+inline std::vector<Token> encoded(const Tokenizer& tokenizer, StringRef text, bool begin = false, bool end = false) {
   std::vector<Token> tokens;
   if (begin) tokens.push_back(tokenizer.special().begin_of_text);
   REQUIRE(!tokenizer.encode(text, tokens));
@@ -52,9 +52,9 @@ inline Tokenizer toyTokenizer() {
 }
 
 template <typename Result>
-std::string messageOf(llvm::Expected<Result> result) {
+std::string messageOf(Expected<Result> result) {
   if (result) return "no error";
-  return llvm::toString(result.takeError());
+  return toString(result.takeError());
 }
 
 inline void has(const std::string& message, const char* part) {

@@ -75,7 +75,7 @@ protocol::Rehearsed rehearsed(const TrialSpec& spec) {
   rank.device_memory_reserved = 2ull << 30;
   rank.launches = spec.world_size;
   protocol::Rehearsed result;
-  result.steps = static_cast<unsigned>(stepsOf(spec));
+  result.steps = unsigned(stepsOf(spec));
   result.ranks.assign(spec.world_size, rank);
   return result;
 }
@@ -84,7 +84,7 @@ protocol::Rehearsed rehearsed(const TrialSpec& spec) {
 void addBreakdown(protocol::Event& event, const TrialSpec& spec, double step) {
   const double steps = stepsOf(spec);
   const auto add = [&](const char* name, double share) {
-    event.series[name] = llvm::json::Array{share * step * steps, steps, 0.0};
+    event.series[name] = json::Array{share * step * steps, steps, 0.0};
   };
   add("profile.total", 1);
   add("profile.step.forward", 0.3);
@@ -95,7 +95,7 @@ void addBreakdown(protocol::Event& event, const TrialSpec& spec, double step) {
 
 protocol::Event result(const TrialSpec& spec, const Parameters& parameters, double startup, bool leave_one_out) {
   std::string seed = std::to_string(spec.seed);
-  std::string own = seed + base::canonicalJson(llvm::json::Object(spec.parameters));
+  std::string own = seed + base::canonicalJson(json::Object(spec.parameters));
   const double noise = parameters.noise;
   // What the block's members share cancels in pairs; what each has of its own does not.
   const double step = parameters.step * std::exp(noise * (2 * normal(seed) + normal(own)));
@@ -119,7 +119,7 @@ protocol::Event result(const TrialSpec& spec, const Parameters& parameters, doub
     }
   }
   if (spec.kind == plan::TrialKind::Profile) addBreakdown(event, spec, step);
-  if (spec.kind == plan::TrialKind::Quality) event.series["loss"] = llvm::json::Array{1.0, 0.5, 0.25};
+  if (spec.kind == plan::TrialKind::Quality) event.series["loss"] = json::Array{1.0, 0.5, 0.25};
   if (spec.rehearsal && !leave_one_out) event.rehearsed = rehearsed(spec);
   event.environment["pid"] = int64_t(getpid());
   return event;
@@ -143,7 +143,7 @@ int runIdle(const LaunchRequest& request, int event_fd) {
   }
   auto parameters = workload::read(kWorkload, spec.parameters, describeParameters);
   if (!parameters) {
-    events.failed(llvm::toString(parameters.takeError()));
+    events.failed(toString(parameters.takeError()));
     return 1;
   }
   std::string fault = faultOf(request, *parameters);
@@ -187,7 +187,7 @@ int runIdle(const LaunchRequest& request, int event_fd) {
   return 0;
 }
 
-llvm::json::Value describe() {
+json::Value describe() {
   using plan::TrialKind;
   const workload::Declared idle{std::string(kWorkload),
                                 kWorkloadVersion,
@@ -197,10 +197,10 @@ llvm::json::Value describe() {
                                  {"device_memory_peak"},
                                  {"accuracy", TrialKind::Quality},
                                  {"profiled_time", TrialKind::Profile}}};
-  return llvm::json::Object{{"v", protocol::kTrialVersion},
-                            {"build", serve::executableDigest()},
-                            {"libraries", llvm::json::Object{}},
-                            {"workloads", llvm::json::Array{workload::toJson(idle)}}};
+  return json::Object{{"v", protocol::kTrialVersion},
+                      {"build", serve::executableDigest()},
+                      {"libraries", json::Object{}},
+                      {"workloads", json::Array{workload::toJson(idle)}}};
 }
 
 }  // namespace expc::null

@@ -4,6 +4,7 @@
 
 #include <llvm/Support/JSON.h>
 
+#include "runtime/base/llvm.h"
 #include "runtime/protocol/trial.h"
 
 namespace expc::null {
@@ -15,6 +16,6 @@ inline constexpr int kWorkloadVersion = 1;
 int runIdle(const protocol::LaunchRequest& request, int event_fd);
 
 /// What `--describe` prints.
-llvm::json::Value describe();
+json::Value describe();
 
 }  // namespace expc::null

@@ -90,8 +90,7 @@ void addNccl(Communicator& communicator, int index) {
     auto options = c10d::ProcessGroupNCCL::Options::create();
     options->timeout = group.rendezvous.timeout;
     auto store = c10::make_intrusive<c10d::PrefixStore>("nccl", group.store);
-    auto nccl = c10::make_intrusive<Nccl>(store, static_cast<int>(group.rendezvous.rank),
-                                          static_cast<int>(group.rendezvous.world_size), options);
+    auto nccl = c10::make_intrusive<Nccl>(store, int(group.rendezvous.rank), int(group.rendezvous.world_size), options);
     // Bind the group and not only the backend: the group hands its own device on to its backends,
     // and would overwrite one bound to NCCL alone.
     group.processes->setBoundDeviceId(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)));

@@ -24,7 +24,7 @@ bool isNull(int index) {
 }
 
 conformance::Place onItsGpu(Communicator& communicator, const Rendezvous& rendezvous) {
-  const auto index = static_cast<int>(rendezvous.local_rank);
+  const auto index = int(rendezvous.local_rank);
   c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
   addNccl(communicator, index);
   return {at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)), !isNull(index)};
@@ -42,7 +42,7 @@ unsigned askedInAChild(int (*question)()) {
   if (child == 0) _exit(question());
   int status = 0;
   waitpid(child, &status, 0);
-  return WIFEXITED(status) ? static_cast<unsigned>(WEXITSTATUS(status)) : 0;
+  return WIFEXITED(status) ? unsigned(WEXITSTATUS(status)) : 0;
 }
 
 int gpus() {

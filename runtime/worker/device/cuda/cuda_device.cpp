@@ -127,13 +127,13 @@ class EventClock final : public profile::PhaseClock {
     pair.phase = phase;
     pair.used = pair.open = true;
     pair.begin.record(c10::cuda::getCurrentCUDAStream(device_.index()));
-    open_[static_cast<size_t>(phase)] = next_;
+    open_[size_t(phase)] = next_;
     next_ = (next_ + 1) % ring_.size();
   }
 
   void end(Phase phase) override {
     if (phase == Phase::Load) return host_->end(phase);
-    Pair& pair = ring_[open_[static_cast<size_t>(phase)]];
+    Pair& pair = ring_[open_[size_t(phase)]];
     // The pair was used again since: a phase longer than the ring, such as an epoch, has no entry.
     if (!pair.open || pair.phase != phase) return;
     pair.end.record(c10::cuda::getCurrentCUDAStream(device_.index()));
@@ -144,7 +144,7 @@ class EventClock final : public profile::PhaseClock {
     for (Pair& pair : ring_)
       if (pair.used && !pair.open) take(pair);
     profile::PhaseTimes times = std::exchange(times_, {});
-    const auto load = static_cast<size_t>(Phase::Load);
+    const auto load = size_t(Phase::Load);
     times[load] = host_->take()[load];
     return times;
   }
@@ -152,8 +152,8 @@ class EventClock final : public profile::PhaseClock {
  private:
   void take(Pair& pair) {
     pair.end.synchronize();
-    auto& time = times_[static_cast<size_t>(pair.phase)];
-    time.seconds += static_cast<double>(pair.begin.elapsed_time(pair.end)) * 1e-3;
+    auto& time = times_[size_t(pair.phase)];
+    time.seconds += double(pair.begin.elapsed_time(pair.end)) * 1e-3;
     ++time.count;
     pair.used = false;
   }
@@ -204,8 +204,7 @@ class CudaDevice final : public Device {
   std::vector<double> intervals() override {
     synchronize();
     std::vector<double> result;
-    for (size_t i = 1; i < marks_.size(); ++i)
-      result.push_back(static_cast<double>(marks_[i - 1].elapsed_time(marks_[i])) * 1e-3);
+    for (size_t i = 1; i < marks_.size(); ++i) result.push_back(double(marks_[i - 1].elapsed_time(marks_[i])) * 1e-3);
     return result;
   }
   std::optional<MemoryPeaks> memoryPeaks() const override { return peaks_.since(); }
@@ -213,7 +212,7 @@ class CudaDevice final : public Device {
   size_t cacheBytes() const override {
     cudaDeviceProp properties{};
     C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, index_));
-    return static_cast<size_t>(properties.l2CacheSize);
+    return size_t(properties.l2CacheSize);
   }
   HostMemory pinnedMemory() override { return cudaPinnedMemory; }
   std::unique_ptr<CopyQueue> copyQueue(bool beside) override { return std::make_unique<CudaCopyQueue>(index_, beside); }
@@ -232,7 +231,7 @@ class CudaDevice final : public Device {
     }
     return energy_.empty() ? std::nullopt : std::optional(sum);
   }
-  void describe(llvm::json::Object& environment) const override {
+  void describe(json::Object& environment) const override {
     cudaDeviceProp properties{};
     int driver = 0, runtime = 0;
     C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, index_));
@@ -259,18 +258,18 @@ class CudaDevice final : public Device {
 
 /// A uuid as NVML writes it behind "GPU-", or behind "MIG-" for a part of a GPU: "01234567-89ab-…".
 std::string uuidText(const cudaUUID_t& uuid) {
-  std::string text = llvm::toHex(llvm::StringRef(uuid.bytes, sizeof uuid.bytes), /*LowerCase=*/true);
+  std::string text = llvm::toHex(StringRef(uuid.bytes, sizeof uuid.bytes), /*LowerCase=*/true);
   for (const size_t dash : {8, 13, 18, 23}) text.insert(dash, "-");
   return text;
 }
 
 /// The number of a slot's GPU in this process. CUDA_VISIBLE_DEVICES may have hidden and reordered
 /// GPUs, so it is found by its uuid; a slot without one gives an "index" among the visible GPUs.
-std::optional<int> numberOf(const llvm::json::Object* slot, int count) {
+std::optional<int> numberOf(const json::Object* slot, int count) {
   if (!slot) return std::nullopt;
   if (const auto uuid = slot->getString("uuid")) {
     // Skip "GPU-" or "MIG-".
-    const llvm::StringRef digits = uuid->drop_front(std::min<size_t>(uuid->size(), 4));
+    const StringRef digits = uuid->drop_front(std::min<size_t>(uuid->size(), 4));
     for (int device = 0; device < count; ++device) {
       cudaDeviceProp properties{};
       if (cudaGetDeviceProperties(&properties, device) == cudaSuccess && digits == uuidText(properties.uuid))
@@ -280,11 +279,11 @@ std::optional<int> numberOf(const llvm::json::Object* slot, int count) {
   }
   const auto index = slot->getInteger("index");
   if (!index || *index < 0 || *index >= count) return std::nullopt;
-  return static_cast<int>(*index);
+  return int(*index);
 }
 
 /// Opens the GPUs of the slots. This is the first use of CUDA in the process.
-llvm::Expected<std::unique_ptr<Device>> openCuda(llvm::ArrayRef<llvm::json::Value> slots) {
+Expected<std::unique_ptr<Device>> openCuda(ArrayRef<json::Value> slots) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess) {
@@ -292,7 +291,7 @@ llvm::Expected<std::unique_ptr<Device>> openCuda(llvm::ArrayRef<llvm::json::Valu
                                    " (see nvidia-smi)");
   }
   std::vector<c10::DeviceIndex> devices;
-  for (const llvm::json::Value& slot : slots) {
+  for (const json::Value& slot : slots) {
     const auto index = numberOf(slot.getAsObject(), count);
     if (!index) {
       return llvm::createStringError("the trial needs CUDA device " + llvm::formatv("{0}", slot).str() +
@@ -304,7 +303,7 @@ llvm::Expected<std::unique_ptr<Device>> openCuda(llvm::ArrayRef<llvm::json::Valu
 }
 
 /// Versions for --describe; none of these starts CUDA.
-void cudaLibraries(llvm::json::Object& into) {
+void cudaLibraries(json::Object& into) {
   into["torch"] = TORCH_VERSION;
   into["cuda"] = CUDART_VERSION;
   into["nccl"] = NCCL_VERSION_CODE;

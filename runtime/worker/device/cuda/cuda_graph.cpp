@@ -140,12 +140,12 @@ class CudaGraph final : public Graph {
 
 MemoryPeaks AllocatorPeaks::part() const {
   /// The allocator counts since its last reset: for one part of the work.
-  constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  constexpr auto kAll = size_t(c10::CachingAllocator::StatType::AGGREGATE);
   MemoryPeaks peaks;
   for (const c10::DeviceIndex device : devices_) {
     const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device);
-    peaks.held = std::max(peaks.held, static_cast<double>(stats.reserved_bytes[kAll].peak));
-    peaks.allocated = std::max(peaks.allocated, static_cast<double>(stats.allocated_bytes[kAll].peak));
+    peaks.held = std::max(peaks.held, double(stats.reserved_bytes[kAll].peak));
+    peaks.allocated = std::max(peaks.allocated, double(stats.allocated_bytes[kAll].peak));
   }
   return peaks;
 }

@@ -31,7 +31,7 @@ constexpr unsigned kAllLanes = 0xffffffff;
 Launching launching;
 
 /// The number of blocks with `each` threads that n items need.
-unsigned blocksFor(int64_t n, int64_t each = kThreads) { return static_cast<unsigned>((n + each - 1) / each); }
+unsigned blocksFor(int64_t n, int64_t each = kThreads) { return unsigned((n + each - 1) / each); }
 
 __device__ int64_t itemOfThread() { return int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 
@@ -126,7 +126,7 @@ __global__ void roundRows(int64_t threads, const S* x, int64_t width, int member
   // threads.
   const bool real = thread < threads;
   const int64_t row = (real ? thread : threads - 1) / members;
-  const int member = static_cast<int>(thread % members);
+  const int member = int(thread % members);
   const S* from = x + row * width;
   Extent extent = extentOf<S, N>(from, width, member, members);
   extent = members > kWarp ? overBlock(extent) : overLanes(extent, members);

@@ -27,7 +27,7 @@ EXPC_ELEMENT void putPack(S* to, const Pack<S, N>& pack) {
 /// n / by for values that are not negative. Both fit 32 bits nearly always, and a GPU divides those many times as
 /// fast.
 EXPC_ELEMENT int64_t quotient(int64_t n, int64_t by) {
-  return ((n | by) >> 32) == 0 ? static_cast<uint32_t>(n) / static_cast<uint32_t>(by) : n / by;
+  return ((n | by) >> 32) == 0 ? uint32_t(n) / uint32_t(by) : n / by;
 }
 
 /// The values of NF4 that one thread expands: the two codes of each of four bytes.

@@ -157,7 +157,7 @@ class CuptiProbe final : public Probe {
 
   void report(Findings& findings, ActivityTotals totals, double wall_seconds) const {
     addActivity(findings.breakdown, totals, wall_seconds);
-    findings.all_reduce = totals.families[static_cast<size_t>(Family::AllReduce)];
+    findings.all_reduce = totals.families[size_t(Family::AllReduce)];
     const auto note = [&](uint64_t count, const char* what) {
       if (count > 0) findings.notes.push_back("CUPTI: " + std::to_string(count) + what);
     };
@@ -225,7 +225,7 @@ std::optional<Activity> activityOf(const CUpti_Activity& record) {
 std::string resultText(CUptiResult result) {
   const char* text = nullptr;
   if (cuptiGetResultString(result, &text) == CUPTI_SUCCESS && text) return text;
-  return "CUPTI error " + std::to_string(static_cast<int>(result));
+  return "CUPTI error " + std::to_string(int(result));
 }
 
 std::unique_ptr<Probe> makeCuptiProbe() { return std::make_unique<CuptiProbe>(); }

@@ -94,7 +94,7 @@ TEST_CASE("CUPTI's records in our words") {
                                                   {CUPTI_ACTIVITY_MEMCPY_KIND_HTOH, Direction::HostToHost},
                                                   {CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, Direction::DeviceToDevice}};
   for (const auto& [kind, direction] : directions) {
-    copy.copyKind = static_cast<uint8_t>(kind);
+    copy.copyKind = uint8_t(kind);
     CHECK(translated(copy)->direction == direction);
     CHECK(translated(copy)->bytes == 4096);
   }
@@ -173,10 +173,10 @@ TEST_CASE("the findings say what a GPU did: kernels, copies by direction, fills 
     REQUIRE(findings.device);
     CHECK(findings.notes.empty());
     const ActivityTotals& totals = *findings.device;
-    CHECK(totals.copies[static_cast<size_t>(Direction::HostToDevice)].count == 1);
-    CHECK(totals.copies[static_cast<size_t>(Direction::DeviceToHost)].count == 1);
-    CHECK(totals.copies[static_cast<size_t>(Direction::HostToDevice)].bytes == kBytes);
-    CHECK(totals.copies[static_cast<size_t>(Direction::DeviceToDevice)].count == 0);
+    CHECK(totals.copies[size_t(Direction::HostToDevice)].count == 1);
+    CHECK(totals.copies[size_t(Direction::DeviceToHost)].count == 1);
+    CHECK(totals.copies[size_t(Direction::HostToDevice)].bytes == kBytes);
+    CHECK(totals.copies[size_t(Direction::DeviceToDevice)].count == 0);
     CHECK(totals.fills.count == 1);  // the one before the start is not in it
     CHECK(totals.calls.at("cudaMemcpyAsync").count == 2);
     CHECK(totals.calls.at("cudaDeviceSynchronize").count == 1);
@@ -185,7 +185,7 @@ TEST_CASE("the findings say what a GPU did: kernels, copies by direction, fills 
     if (!hasNullCards()) continue;
     CHECK(totals.calls.at("cudaLaunchKernel").count == 3);
     CHECK(totals.kernels.at("test::first").count == 2);
-    CHECK(totals.families[static_cast<size_t>(Family::AllReduce)].count == 1);
+    CHECK(totals.families[size_t(Family::AllReduce)].count == 1);
     REQUIRE(findings.all_reduce);
     CHECK(findings.all_reduce->count == 1);
   }

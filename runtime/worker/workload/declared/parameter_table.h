@@ -4,8 +4,6 @@
 // function of a workload describes its parameters to a ParameterTable; the same walk declares them (--describe) and
 // reads them from a trial's specification, so the two cannot differ. For workers without torch too.
 
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <concepts>
@@ -18,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/protocol/trial.h"
 
 namespace expc::workload {
@@ -25,8 +24,8 @@ namespace expc::workload {
 /// A parameter as stdlib/*.exp declares it; a test compares the two.
 struct Param {
   std::string name;
-  std::string type;         // "Pixels", "int", "precision"
-  llvm::json::Value value;  // the default in base units; null if there is none
+  std::string type;   // "Pixels", "int", "precision"
+  json::Value value;  // the default in base units; null if there is none
   /// Levels with which one process drives all devices of a trial: it gets all slots, and is the only rank.
   std::vector<std::string> one_process = {};
 };
@@ -46,7 +45,7 @@ struct Declared {
 };
 
 /// An entry of "workloads" in the output of --describe.
-llvm::json::Value toJson(const Declared& workload);
+json::Value toJson(const Declared& workload);
 
 /// Walks through parameters one by one, in the order of stdlib/*.exp. Each function takes a value that holds the
 /// default, declares the parameter with that default, and overwrites the value if the trial gives one. The first
@@ -54,25 +53,25 @@ llvm::json::Value toJson(const Declared& workload);
 /// default.
 class ParameterTable {
  public:
-  using Value = llvm::json::Value;
+  using Value = json::Value;
 
   /// `what` is the noun in messages: "parameter" or "setting". `object` must outlive the table.
-  ParameterTable(const llvm::json::Object& object, std::string what) : object_(object), what_(std::move(what)) {}
+  ParameterTable(const json::Object& object, std::string what) : object_(object), what_(std::move(what)) {}
 
   /// A finite number in [low, high], or a text of one (an exact decimal).
-  void number(llvm::StringRef name, double& value, double low, double high, const char* type = "float");
+  void number(StringRef name, double& value, double low, double high, const char* type = "float");
   /// A whole number in [low, high].
   template <std::integral Whole>
-  void whole(llvm::StringRef name, Whole& value, int64_t low, int64_t high, const char* type = "int") {
-    value = static_cast<Whole>(readWhole(name, static_cast<int64_t>(value), low, high, type));
+  void whole(StringRef name, Whole& value, int64_t low, int64_t high, const char* type = "int") {
+    value = static_cast<Whole>(readWhole(name, int64_t(value), low, high, type));
   }
   /// true or false.
-  void flag(llvm::StringRef name, bool& value);
+  void flag(StringRef name, bool& value);
   /// A level of the type that has the parameter's name; `levels` give each word's meaning.
   template <typename Meaning>
-  Param& word(llvm::StringRef name, Meaning& value,
-              std::initializer_list<std::pair<llvm::StringRef, std::type_identity_t<Meaning>>> levels) {
-    std::vector<llvm::StringRef> words;
+  Param& word(StringRef name, Meaning& value,
+              std::initializer_list<std::pair<StringRef, std::type_identity_t<Meaning>>> levels) {
+    std::vector<StringRef> words;
     size_t otherwise = 0;
     for (const auto& [word, meaning] : levels) {
       if (meaning == value) otherwise = words.size();
@@ -82,7 +81,7 @@ class ParameterTable {
     return params_.back();
   }
   /// Either the level `level`, which leaves "", or {"variant":["a path"]}.
-  void path(llvm::StringRef name, std::string& value, llvm::StringRef level, llvm::StringRef variant);
+  void path(StringRef name, std::string& value, StringRef level, StringRef variant);
 
   /// The reading of {"folder":["a path"]} or {"synthetic":[12]}.
   struct Source {
@@ -92,34 +91,34 @@ class ParameterTable {
   };
   /// A level of `levels` with its path, or a number of made-up items. Nothing if the parameter is absent or makes no
   /// sense.
-  std::optional<Source> source(llvm::StringRef name, const char* type, Value otherwise,
-                               std::initializer_list<llvm::StringRef> levels, const std::string& wanted);
+  std::optional<Source> source(StringRef name, const char* type, Value otherwise,
+                               std::initializer_list<StringRef> levels, const std::string& wanted);
 
   /// Declares a parameter that is read in another way, or by somebody else. Returns its value, or null if it is
   /// absent.
-  const Value* declare(llvm::StringRef name, const char* type, Value otherwise);
+  const Value* declare(StringRef name, const char* type, Value otherwise);
 
   /// The parts of {"level":[argument]}, a level with one argument; nothing for any other value.
   struct Variant {
-    llvm::StringRef level;
+    StringRef level;
     const Value* argument = nullptr;
   };
   static std::optional<Variant> variant(const Value& value);
 
   /// Records that `value` makes no sense and must be `wanted`. Only the first failure is kept.
-  void fail(llvm::StringRef name, const Value& value, const std::string& wanted);
+  void fail(StringRef name, const Value& value, const std::string& wanted);
   /// The recorded error, or success.
-  llvm::Error take() const;
+  Error take() const;
   /// Likewise, or an error for a name that was not declared. `owner` is the workload in the message.
-  llvm::Error takeAll(llvm::StringRef owner) const;
+  Error takeAll(StringRef owner) const;
   /// All parameters that were declared. The table is of no use afterwards.
   std::vector<Param> declared() && { return std::move(params_); }
 
  private:
-  int64_t readWhole(llvm::StringRef name, int64_t otherwise, int64_t low, int64_t high, const char* type);
-  size_t readWord(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> words, size_t otherwise);
+  int64_t readWhole(StringRef name, int64_t otherwise, int64_t low, int64_t high, const char* type);
+  size_t readWord(StringRef name, ArrayRef<StringRef> words, size_t otherwise);
 
-  const llvm::json::Object& object_;
+  const json::Object& object_;
   std::string what_, message_;
   std::vector<Param> params_;
 };
@@ -127,7 +126,7 @@ class ParameterTable {
 /// Names, types and defaults of the parameters that a workload's `describe` walks through.
 template <typename Parameters>
 std::vector<Param> declared(void (*describe)(ParameterTable&, Parameters&)) {
-  const llvm::json::Object none;
+  const json::Object none;
   ParameterTable table(none, "parameter");
   Parameters parameters;
   describe(table, parameters);
@@ -136,12 +135,12 @@ std::vector<Param> declared(void (*describe)(ParameterTable&, Parameters&)) {
 
 /// Reads {"method":"lora","model":{"folder":["models/mine"]},…}. Absent parameters have their defaults.
 template <typename Parameters>
-llvm::Expected<Parameters> read(llvm::StringRef workload, const llvm::json::Object& object,
-                                void (*describe)(ParameterTable&, Parameters&)) {
+Expected<Parameters> read(StringRef workload, const json::Object& object,
+                          void (*describe)(ParameterTable&, Parameters&)) {
   ParameterTable table(object, "parameter");
   Parameters parameters;
   describe(table, parameters);
-  if (auto error = table.takeAll(workload)) return error;
+  TRY(table.takeAll(workload));
   return parameters;
 }
 
@@ -159,7 +158,7 @@ struct Settings {
   }
 };
 /// The settings of the trial's kind, or an error if a length is missing or makes no sense.
-llvm::Expected<Settings> readSettings(const protocol::TrialSpec& spec);
+Expected<Settings> readSettings(const protocol::TrialSpec& spec);
 
 /// Whether the trial asks for a metric. A trial that names no metric asks for all.
 bool asked(const protocol::TrialSpec& spec, std::string_view metric);

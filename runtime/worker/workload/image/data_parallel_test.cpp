@@ -84,9 +84,9 @@ void checkSameGradients(at::ScalarType type, bool channels_last, double toleranc
 
 std::string goldenBuckets(llvm::StringRef model, llvm::StringRef what) {
   auto file = llvm::MemoryBuffer::getFile(expc::test::sourceDir() + "/tests/parity/golden/distributed.json");
-  REQUIRE(static_cast<bool>(file));
+  REQUIRE(bool(file));
   auto value = llvm::json::parse((*file)->getBuffer());
-  REQUIRE(static_cast<bool>(value));
+  REQUIRE(bool(value));
   return value->getAsObject()->getObject("ddp")->getObject(model)->getString(what)->str();
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/worker/dali/dali_loader.h"
 #include "runtime/worker/profile/range.h"
 
@@ -19,7 +20,7 @@ using profile::Phase, profile::Range;
 /// Of each data::Element.
 constexpr c10::ScalarType kTypes[] = {at::kByte, at::kHalf, at::kBFloat16, at::kFloat, at::kDouble};
 
-c10::ScalarType typeOf(data::Element element) { return kTypes[static_cast<size_t>(element)]; }
+c10::ScalarType typeOf(data::Element element) { return kTypes[size_t(element)]; }
 
 data::Element elementOf(c10::ScalarType type) {
   return static_cast<data::Element>(std::ranges::find(kTypes, type) - std::begin(kTypes));
@@ -57,8 +58,8 @@ at::Tensor constants(double (*of)(int64_t channel), c10::ScalarType type, c10::D
 }
 
 /// `gpu`: where DALI leaves its batches.
-llvm::Expected<std::unique_ptr<data::Batches>> openLoader(LoaderKind kind, const data::Images& images,
-                                                          data::LoaderOptions options, dali::Gpu gpu) {
+Expected<std::unique_ptr<data::Batches>> openLoader(LoaderKind kind, const data::Images& images,
+                                                    data::LoaderOptions options, dali::Gpu gpu) {
   if (kind == LoaderKind::Dali) return dali::makeLoader(images, std::move(options), gpu);
   if (kind == LoaderKind::Native) return data::makeNativeLoader(images, std::move(options));
   return data::makeDataLoader(images, std::move(options));
@@ -81,46 +82,45 @@ Feed::Feed(std::unique_ptr<data::Batches> batches, FeedOptions options, data::Pr
 }
 
 Feed::~Feed() {
-  if (next_ && !*next_) llvm::consumeError(next_->takeError());
+  if (next_ && !*next_) consumeError(next_->takeError());
 }
 
 Feed::Staging Feed::stage() {
   // What the loader may keep for us is known; it must be able to hand out another batch.
   if (in_flight_) in_flight_->reclaim(kHeldWithQueue - 1);
-  auto host = [&] {
+  auto host = TRY([&] {
     const Range load(Phase::Load);
     return batches_->next();
-  }();
-  if (!host) return host.takeError();
-  if (!*host) return std::nullopt;
+  }());
+  if (!host) return std::nullopt;
   Staged staged;
   DeviceBatch& batch = staged.batch;
-  batch.images = wrapImages(**host, preparation_, device_);
-  batch.labels = wrapLabels(**host);
-  batch.epoch = (*host)->epoch;
-  batch.number = (*host)->number;
-  batch.last = (*host)->last;
+  batch.images = wrapImages(*host, preparation_, device_);
+  batch.labels = wrapLabels(*host);
+  batch.epoch = host->epoch;
+  batch.number = host->number;
+  batch.last = host->last;
   if (!queue_) {
-    batch.holder = std::move((*host)->holder);
+    batch.holder = std::move(host->holder);
     return staged;
   }
   queue_->within([&] {
     const Range copy(Phase::Copy);
     // A batch that the loader left on the device has labels there too, as far as a script can tell.
-    const bool waits = options_.blocking && !(*host)->on_device;
-    if (!(*host)->on_device) batch.images = queue_->copy(batch.images);
+    const bool waits = options_.blocking && !host->on_device;
+    if (!host->on_device) batch.images = queue_->copy(batch.images);
     if (waits) queue_->finish();
     batch.labels = queue_->copy(batch.labels);
     if (waits) queue_->finish();
   });
   staged.mark = queue_->mark();
   // What the loader left on the device is read by the step itself.
-  if ((*host)->on_device) batch.holder = (*host)->holder;
-  in_flight_->add(staged.mark, std::move((*host)->holder));
+  if (host->on_device) batch.holder = host->holder;
+  in_flight_->add(staged.mark, std::move(host->holder));
   return staged;
 }
 
-llvm::Expected<std::optional<DeviceBatch>> Feed::next() {
+Expected<std::optional<DeviceBatch>> Feed::next() {
   Staging staged = next_ ? std::move(*next_) : stage();
   next_.reset();
   if (!staged) return staged.takeError();
@@ -179,8 +179,7 @@ data::Preparation preparationOf(const FeedOptions& options, const std::optional<
   return result;
 }
 
-llvm::Expected<std::unique_ptr<Feed>> makeFeed(const data::Images& images, FeedOptions options,
-                                               device::Device& device) {
+Expected<std::unique_ptr<Feed>> makeFeed(const data::Images& images, FeedOptions options, device::Device& device) {
   // Where there is a GPU, DALI does there what the other loaders do on the host.
   const bool dali = options.loader == LoaderKind::Dali, stays = dali && device.torchDevice().is_cuda();
   dali::Gpu gpu;
@@ -197,9 +196,8 @@ llvm::Expected<std::unique_ptr<Feed>> makeFeed(const data::Images& images, FeedO
   if (native || (options.pinned && !dali)) wanted.memory = device.pinnedMemory();
   wanted.held = queue && !stays ? kHeldWithQueue : 1;
   const data::Preparation preparation = wanted.preparation;
-  auto batches = openLoader(options.loader, images, std::move(wanted), gpu);
-  if (!batches) return batches.takeError();
-  return std::make_unique<Feed>(std::move(*batches), std::move(options), preparation, device.torchDevice(),
+  auto batches = TRY(openLoader(options.loader, images, std::move(wanted), gpu));
+  return std::make_unique<Feed>(std::move(batches), std::move(options), preparation, device.torchDevice(),
                                 std::move(queue), native);
 }
 

@@ -4,11 +4,11 @@
 // layout. Here meet loader, pin_memory, transfer_dtype and preprocessing.
 
 #include <ATen/core/Tensor.h>
-#include <llvm/Support/Error.h>
 
 #include <memory>
 #include <optional>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/batches.h"
 #include "runtime/data/images/images.h"
 #include "runtime/worker/device/device.h"
@@ -63,7 +63,7 @@ class Feed {
   ~Feed();
 
   /// The next batch of this rank, or nothing after the last epoch. The one before it must have been given back.
-  llvm::Expected<std::optional<DeviceBatch>> next();
+  Expected<std::optional<DeviceBatch>> next();
   /// Call it when a step has been queued: where copies have a stream of their own, the next batch is taken from the
   /// loader and its copy queued, to run beside that step. What goes wrong is next()'s to say.
   void ahead();
@@ -78,7 +78,7 @@ class Feed {
     DeviceBatch batch;
     device::CopyQueue::Mark mark;
   };
-  using Staging = llvm::Expected<std::optional<Staged>>;
+  using Staging = Expected<std::optional<Staged>>;
 
   Staging stage();
   void cut(DeviceBatch& batch) const;
@@ -99,6 +99,6 @@ class Feed {
 data::Preparation preparationOf(const FeedOptions& options, const std::optional<data::Shape>& shape);
 
 /// Opens the loader and delivers its batches on the device. `images` and `device` must live longer.
-llvm::Expected<std::unique_ptr<Feed>> makeFeed(const data::Images& images, FeedOptions options, device::Device& device);
+Expected<std::unique_ptr<Feed>> makeFeed(const data::Images& images, FeedOptions options, device::Device& device);
 
 }  // namespace expc::feed

@@ -31,8 +31,8 @@ class TestImages final : public data::Images {
   int64_t label(int64_t index) const override { return index; }
   llvm::Expected<data::Pixels> read(int64_t index, std::vector<uint8_t>& scratch) const override {
     const int64_t rows = same_ || index % 2 == 0 ? 12 : 17, cols = 20;
-    scratch.resize(static_cast<size_t>(rows * cols * channels_));
-    for (size_t i = 0; i < scratch.size(); ++i) scratch[i] = static_cast<uint8_t>((i * 37 + index * 11) % 251);
+    scratch.resize(size_t(rows * cols * channels_));
+    for (size_t i = 0; i < scratch.size(); ++i) scratch[i] = uint8_t((i * 37 + index * 11) % 251);
     return data::Pixels{scratch.data(), rows, cols, channels_};
   }
 
@@ -58,15 +58,15 @@ feed::FeedOptions optionsFor(int64_t batch, int64_t size = 16) {
 std::unique_ptr<device::Device> cpu() {
   const llvm::json::Value slot = llvm::json::Object{{"device", "cpu"}, {"cores", llvm::json::Array{0}}};
   auto device = device::cpuBackend().open(slot);
-  REQUIRE(static_cast<bool>(device));
+  REQUIRE(bool(device));
   return std::move(*device);
 }
 
 feed::DeviceBatch first(const data::Images& images, const feed::FeedOptions& options, device::Device& device) {
   auto feed = feed::makeFeed(images, options, device);
-  REQUIRE_MESSAGE(static_cast<bool>(feed), llvm::toString(feed.takeError()));
+  REQUIRE_MESSAGE(bool(feed), llvm::toString(feed.takeError()));
   auto batch = (*feed)->next();
-  REQUIRE(static_cast<bool>(batch));
+  REQUIRE(bool(batch));
   REQUIRE(batch->has_value());
   auto result = std::move(**batch);
   // Independent of the feed's memory.
@@ -131,7 +131,7 @@ class ScribblingBatches final : public data::Batches {
       std::vector<float> images;
       std::vector<int64_t> labels;
     };
-    auto* memory = new Memory{std::vector<float>(2 * 3 * 4 * 4, static_cast<float>(number_)), {number_, number_}};
+    auto* memory = new Memory{std::vector<float>(2 * 3 * 4 * 4, float(number_)), {number_, number_}};
     ++*held_;
     most_held = std::max(most_held, *held_);
     data::HostBatch batch;
@@ -212,7 +212,7 @@ TEST_CASE("however it crosses, the network gets the same pixels within 1/255") {
                                                            {Transfer::Compute, at::kBFloat16, false},
                                                            {Transfer::Compute, at::kHalf, false},
                                                            {Transfer::Compute, at::kFloat, false}}) {
-          CAPTURE(static_cast<int>(transfer));
+          CAPTURE(int(transfer));
           CAPTURE(c10::toString(compute));
           CAPTURE(on_device);
           feed::FeedOptions other = options;
@@ -276,21 +276,21 @@ TEST_CASE("with a queue the next copy is queued ahead, and memory is given back 
                     ahead);
     for (int64_t number = 0; number < 8; ++number) {
       auto batch = feed.next();
-      REQUIRE(static_cast<bool>(batch));
+      REQUIRE(bool(batch));
       REQUIRE(batch->has_value());
       CHECK((*batch)->number == number);
-      CHECK((*batch)->images.eq(static_cast<double>(number)).all().item<bool>());
+      CHECK((*batch)->images.eq(double(number)).all().item<bool>());
       CHECK((*batch)->labels.eq(number).all().item<bool>());
       CHECK(log->handed_over == number + 1);
       const int queued = log->queued;
       feed.ahead();
       feed.ahead();  // one batch, not two
       CHECK(log->queued == queued + (ahead && number < 7 ? 2 : 0));
-      CHECK((*batch)->images.eq(static_cast<double>(number)).all().item<bool>());
+      CHECK((*batch)->images.eq(double(number)).all().item<bool>());
     }
-    CHECK(loader->most_held <= static_cast<int>(feed::kHeldWithQueue));
+    CHECK(loader->most_held <= int(feed::kHeldWithQueue));
     auto end = feed.next();
-    REQUIRE(static_cast<bool>(end));
+    REQUIRE(bool(end));
     CHECK_FALSE(end->has_value());
     CHECK(*held <= 3);
   }
@@ -304,17 +304,17 @@ TEST_CASE("an error met ahead comes when its batch is asked for, and a feed may 
   {
     feed::Feed feed(std::make_unique<ScribblingBatches>(1, held, "a.jpeg is cut short"), options, preparation,
                     c10::Device(c10::kCPU), std::make_unique<LazyQueue>(log), true);
-    REQUIRE(static_cast<bool>(feed.next()));
+    REQUIRE(bool(feed.next()));
     feed.ahead();
     auto failed = feed.next();
-    REQUIRE_FALSE(static_cast<bool>(failed));
+    REQUIRE_FALSE(bool(failed));
     CHECK(llvm::toString(failed.takeError()) == "a.jpeg is cut short");
     feed.ahead();  // an error that nobody asks for
   }
   {
     feed::Feed feed(std::make_unique<ScribblingBatches>(4, held), options, preparation, c10::Device(c10::kCPU),
                     std::make_unique<LazyQueue>(log), true);
-    REQUIRE(static_cast<bool>(feed.next()));
+    REQUIRE(bool(feed.next()));
     feed.ahead();
   }
   CHECK(*held == 0);
@@ -341,7 +341,7 @@ TEST_CASE("copies are timed in the queue that they are in") {
   feed::Feed feed(std::make_unique<ScribblingBatches>(1, held), options, feed::preparationOf(options, std::nullopt),
                   c10::Device(c10::kCPU), std::make_unique<LazyQueue>(log), true);
   const profile::Measuring measuring(clock);
-  REQUIRE(static_cast<bool>(feed.next()));
+  REQUIRE(bool(feed.next()));
   CHECK(clock.queued == std::vector<int>{0, 2});  // images and labels are between
 }
 
@@ -354,7 +354,7 @@ TEST_CASE("the host waits for images and for labels where copies block it") {
     feed::Feed feed(std::make_unique<ScribblingBatches>(3, held), options, feed::preparationOf(options, std::nullopt),
                     c10::Device(c10::kCPU), std::make_unique<LazyQueue>(log), false);
     auto batch = feed.next();
-    REQUIRE(static_cast<bool>(batch));
+    REQUIRE(bool(batch));
     CHECK((*batch)->labels.eq(0).all().item<bool>());
     CHECK(log->finished == (blocking ? 2 : 0));
   }

@@ -8,6 +8,7 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/worker/model/state_file.h"
 #include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/declared/parameter_table.h"
@@ -19,7 +20,7 @@ namespace {
 
 /// Runs a trial of any kind. A training restarts at the epoch that its checkpoint says, since its loader must start
 /// there.
-llvm::Expected<protocol::Event> run(TrialContext& context) {
+Expected<protocol::Event> run(TrialContext& context) {
   return runTraining(context, readParameters, [&](const Parameters& parameters, const Settings& settings, bool) {
     return [&](int64_t epochs_done) { return Training::create(context, parameters, settings.epochs, epochs_done); };
   });
@@ -56,62 +57,57 @@ QualityResult judged(const Course& course, const std::vector<double>& epoch_loss
 
 constexpr char kGenerators[] = "generators";
 
-using base::failure;
-
 }  // namespace
 
 std::vector<Metric> Training::metrics() { return metricsOf(timed({}, 0, 0, 0, {}), judged({}, {}, {}, {})); }
 
-void Training::describe(llvm::json::Object& environment) const {
-  if (graph_ && graph_->recorded()) environment["step_graph_nodes"] = static_cast<int64_t>(graph_->nodes());
+void Training::describe(json::Object& environment) const {
+  if (graph_ && graph_->recorded()) environment["step_graph_nodes"] = int64_t(graph_->nodes());
 }
 
 std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t steps) {
   // Timed steps are full batches on every device, so this is exact.
-  const double images = static_cast<double>(parameters_.batch * parameters_.gpus * steps);
-  return timed(clocked, images, static_cast<double>(sets_.train->count()), static_cast<double>(feed_->skipped()),
-               epoch_pause_);
+  const double images = double(parameters_.batch * parameters_.gpus * steps);
+  return timed(clocked, images, double(sets_.train->count()), double(feed_->skipped()), epoch_pause_);
 }
 
-llvm::Error Training::addEvaluation(Course& course) {
-  auto share = accuracy(*sets_.test, course);
-  if (!share) return share.takeError();
-  course.evaluations.push_back(*share);
-  return llvm::Error::success();
+Error Training::addEvaluation(Course& course) {
+  auto share = TRY(accuracy(*sets_.test, course));
+  course.evaluations.push_back(share);
+  return Error::success();
 }
 
-llvm::Expected<QualityResult> Training::judge(Course& course) {
+Expected<QualityResult> Training::judge(Course& course) {
   std::optional<double> train_accuracy;
   if (asked(context_.spec, "train_accuracy")) {
-    if (auto error = accuracy(*sets_.train, course).moveInto(train_accuracy)) return error;
+    train_accuracy = TRY(accuracy(*sets_.train, course));
   }
   // The mean over an epoch's steps, which is smoother than the last step's loss.
   std::vector<double> epoch_losses;
   for (auto at = course.losses.begin(); at != course.losses.end(); at += steps_per_epoch_)
-    epoch_losses.push_back(std::accumulate(at, at + steps_per_epoch_, 0.0) / static_cast<double>(steps_per_epoch_));
+    epoch_losses.push_back(std::accumulate(at, at + steps_per_epoch_, 0.0) / double(steps_per_epoch_));
   comm::Communicator& ranks = context_.communicator;
   // Until here the course has this rank's times.
   course.training_s = ranks.allReduce(course.training_s, comm::Reduction::Max);
   course.evaluation_s = ranks.allReduce(course.evaluation_s, comm::Reduction::Max);
-  if (const double skipped = ranks.allReduce(static_cast<double>(feed_->skipped()), comm::Reduction::Sum); skipped > 0)
+  if (const double skipped = ranks.allReduce(double(feed_->skipped()), comm::Reduction::Sum); skipped > 0)
     notes_.push_back(fmt::format("images that could not be decoded and were replaced: {:.0f}", skipped));
   return judged(course, epoch_losses, train_accuracy, evaluation_pause_);
 }
 
-llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& folder, int64_t epochs) {
+Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& folder, int64_t epochs) {
   std::vector<std::string> notes;
   if (context_.communicator.rank() != 0) return notes;
   // The model of the last checkpoint is the result, under a name without an epoch.
-  auto weights = folder.finish(epochs);
-  if (!weights) return weights.takeError();
-  notes.push_back("the trained weights: " + *weights);
+  auto weights = TRY(folder.finish(epochs));
+  notes.push_back("the trained weights: " + weights);
   return notes;
 }
 
 /// Asked before the trial runs, so parameters that cannot be read count as "no": run() refuses them with a reason.
-bool deterministic(const llvm::json::Object& parameters) {
+bool deterministic(const json::Object& parameters) {
   auto read = readParameters(parameters);
-  if (!read) llvm::consumeError(read.takeError());
+  if (!read) consumeError(read.takeError());
   return read && read->deterministic;
 }
 
@@ -119,7 +115,7 @@ Workload mobilenetV2() {
   return {{"image.mobilenet_v2", 1, declaredParameters(), Training::metrics()}, run, deterministic};
 }
 
-llvm::Error Training::loadInitialWeights() {
+Error Training::loadInitialWeights() {
   auto file = safetensors::File::open(std::filesystem::path(context_.spec.root) / parameters_.initial_weights);
   if (!file) return failure("initial_weights: {}", file.takeError());
   // A classifier of another size is the likeliest misfit, so it gets a message of its own.
@@ -133,7 +129,7 @@ llvm::Error Training::loadInitialWeights() {
   if (auto error = model::loadState(*file, model_->stateDict()))
     return failure("initial_weights: {} (expected torchvision's mobilenet_v2 with width_mult {})", std::move(error),
                    parameters_.width);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 Snapshot Training::snapshot() {
@@ -148,8 +144,8 @@ Snapshot Training::snapshot() {
   return result;
 }
 
-llvm::json::Object Training::counts() const {
-  return llvm::json::Object{{"training images", sets_.train->count()}, {"test images", sets_.test->count()}};
+json::Object Training::counts() const {
+  return json::Object{{"training images", sets_.train->count()}, {"test images", sets_.test->count()}};
 }
 
 /// One pass over blank images before a restore. The reducer lays out its buckets anew after its first pass, and with
@@ -166,15 +162,14 @@ void Training::rehearse() {
   optimizer_->zeroGrad();
 }
 
-llvm::Error Training::restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) {
+Error Training::restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) {
   // Before the state is restored, since the pass moves running statistics and draws from the generators.
   rehearse();
   // Tensors are copied in place, so that optimiser and reducer keep referring to them.
-  if (auto error = model::loadState(model, model_->stateDict())) return error;
+  TRY(model::loadState(model, model_->stateDict()));
 
-  auto generators_of_all = restoreOptimizer(*optimizer_, rest, kGenerators,
-                                            [](const safetensors::TensorInfo& info) { return model::tensorOf(info); });
-  if (!generators_of_all) return generators_of_all.takeError();
+  auto generators_of_all = TRY(restoreOptimizer(
+      *optimizer_, rest, kGenerators, [](const safetensors::TensorInfo& info) { return model::tensorOf(info); }));
   const int64_t rank = context_.communicator.rank(), world = context_.communicator.worldSize();
   std::vector<at::Generator> own = parallel_->generators();
   // The size of a generator's state depends on the device and on torch's version: check before splitting.
@@ -184,15 +179,15 @@ llvm::Error Training::restore(const safetensors::File& model, const safetensors:
     sizes.push_back(generator.get_state().numel());
     bytes += sizes.back();
   }
-  if (!generators_of_all->defined() || generators_of_all->sizes() != at::IntArrayRef({world, bytes}) ||
-      generators_of_all->scalar_type() != at::kByte)
+  if (!generators_of_all.defined() || generators_of_all.sizes() != at::IntArrayRef({world, bytes}) ||
+      generators_of_all.scalar_type() != at::kByte)
     return failure("{}: the state of random numbers is not this build's", rest.path());
-  const auto states = (*generators_of_all)[rank].split_with_sizes(sizes);
+  const auto states = generators_of_all[rank].split_with_sizes(sizes);
   for (size_t i = 0; i < own.size(); ++i) own[i].set_state(states[i].clone());
 
   scaler_->restore(done.scaler);
   steps_done_ = done.steps;
-  return llvm::Error::success();
+  return Error::success();
 }
 
 }  // namespace expc::workload::image

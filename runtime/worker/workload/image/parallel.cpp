@@ -288,7 +288,7 @@ Portion Portion::of(Strategy strategy, int64_t gpus, int64_t batch, int64_t proc
   result.order = [sampler, gpus, batch, images = result.images](int64_t epoch) {
     std::vector<int64_t> drawn = sampler.indices(epoch);
     const size_t all = drawn.size();
-    for (size_t i = 0; drawn.size() < static_cast<size_t>(images); ++i) drawn.push_back(drawn[i % all]);
+    for (size_t i = 0; drawn.size() < size_t(images); ++i) drawn.push_back(drawn[i % all]);
     return byDevice(drawn, gpus, batch);
   };
   result.batch = batch * gpus;

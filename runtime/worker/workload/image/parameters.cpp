@@ -98,7 +98,7 @@ void describeParameters(ParameterTable& table, Parameters& result) {
 
 std::vector<Param> declaredParameters() { return declared(describeParameters); }
 
-llvm::Expected<Parameters> readParameters(const llvm::json::Object& object) {
+Expected<Parameters> readParameters(const json::Object& object) {
   return read("image.mobilenet_v2", object, describeParameters);
 }
 

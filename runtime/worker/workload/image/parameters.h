@@ -3,13 +3,13 @@
 // The parameters of image.mobilenet_v2 as a trial's specification has them. stdlib/image.exp documents each one;
 // defaults here and there must be equal, which a test checks.
 
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/open.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/worker/model/optimizer.h"
@@ -70,6 +70,6 @@ std::vector<Param> declaredParameters();
 
 /// Reads {"data":{"mnist":["data/digits"]},"size":32,…}. Absent parameters have their defaults; numbers may be texts
 /// of exact decimals. An error names the parameter, its value and what it may be.
-llvm::Expected<Parameters> readParameters(const llvm::json::Object& object);
+Expected<Parameters> readParameters(const json::Object& object);
 
 }  // namespace expc::workload::image

@@ -39,7 +39,7 @@ TEST_CASE("absent parameters have their defaults, numbers may be exact decimals 
   object["layout"] = "nhwc";
   object["optimizer"] = "adam";
   auto result = readParameters(object);
-  REQUIRE(static_cast<bool>(result));
+  REQUIRE(bool(result));
   CHECK(result->data.path == "data/digits");
   CHECK(result->learning_rate == 0.0025);
   CHECK(result->size == 300);
@@ -52,7 +52,7 @@ TEST_CASE("absent parameters have their defaults, numbers may be exact decimals 
 
 TEST_CASE("synthetic data has a count") {
   auto result = readParameters(Object{{"data", Object{{"synthetic", Array{500}}}}});
-  REQUIRE(static_cast<bool>(result));
+  REQUIRE(bool(result));
   CHECK(result->data.kind == Data::Kind::Synthetic);
   CHECK(result->data.count == 500);
 }
@@ -70,7 +70,7 @@ TEST_CASE("a parameter that makes no sense is named with what it may be") {
   CHECK(refusal("pin_memory", "yes").find("it must be true or false") != std::string::npos);
   CHECK(refusal("colour", 1) == "image.mobilenet_v2 has no parameter colour");
   auto none = readParameters(Object{});
-  REQUIRE_FALSE(static_cast<bool>(none));
+  REQUIRE_FALSE(bool(none));
   CHECK(llvm::toString(none.takeError()).find("parameter data is null") == 0);
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("every level has its meaning") {
     Object object = withData();
     object[name] = std::move(value);
     auto result = readParameters(object);
-    REQUIRE_MESSAGE(static_cast<bool>(result), llvm::toString(result.takeError()));
+    REQUIRE_MESSAGE(bool(result), llvm::toString(result.takeError()));
     return *result;
   };
   CHECK((read("loader", "native").loader == Loader::Native));
@@ -106,7 +106,7 @@ TEST_CASE("initial weights and checkpoints are a word or a path") {
   object["schedule"] = "cosine";
   object["warmup_epochs"] = "0.5";
   auto result = readParameters(object);
-  REQUIRE(static_cast<bool>(result));
+  REQUIRE(bool(result));
   CHECK(result->initial_weights == "w.safetensors");
   CHECK(result->checkpoints == "kept");
   CHECK(result->deterministic);
@@ -129,7 +129,7 @@ TEST_CASE("bytes that cross are normalised on the device") {
   object["transfer_dtype"] = "uint8";
   object["preprocessing"] = "device";
   auto result = readParameters(object);
-  REQUIRE(static_cast<bool>(result));
+  REQUIRE(bool(result));
   CHECK((result->transfer == feed::Transfer::UInt8));
   CHECK(result->on_device);
 }
@@ -139,11 +139,11 @@ TEST_CASE("a global batch is shared by the ranks") {
   object["gpus"] = 4;
   object["global_batch"] = 256;
   auto result = readParameters(object);
-  REQUIRE(static_cast<bool>(result));
+  REQUIRE(bool(result));
   CHECK(result->batch == 64);
   object["global_batch"] = 254;
   auto uneven = readParameters(object);
-  REQUIRE_FALSE(static_cast<bool>(uneven));
+  REQUIRE_FALSE(bool(uneven));
   CHECK(llvm::toString(uneven.takeError()) == "parameter global_batch is 254, it must be a multiple of gpus, 4");
 }
 

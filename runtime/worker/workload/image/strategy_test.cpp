@@ -78,9 +78,9 @@ TEST_CASE("device d trains on the same images whatever the strategy") {
         const auto mine = own.order(epoch), all = whole.order(epoch), alone = one.order(epoch);
         CHECK(whole.slice == rank);
         CHECK(whole.batch == kBatch * gpus);
-        REQUIRE(static_cast<int64_t>(mine.size()) == own.images);
-        REQUIRE(static_cast<int64_t>(all.size()) == own.images * gpus);
-        REQUIRE(static_cast<int64_t>(alone.size()) == kCount);
+        REQUIRE(int64_t(mine.size()) == own.images);
+        REQUIRE(int64_t(all.size()) == own.images * gpus);
+        REQUIRE(int64_t(alone.size()) == kCount);
         const int64_t batches = (own.images + kBatch - 1) / kBatch;
         for (int64_t k = 0; k < batches; ++k) {
           const int64_t begin = k * kBatch, end = std::min(own.images, begin + kBatch), share = end - begin;
@@ -127,13 +127,12 @@ TEST_CASE("in training each replica of dp has its shard's statistics and only th
   const Batch batch(22);
   for (const size_t count : {2, 4}) {
     CAPTURE(count);
-    const auto images = batch.images.chunk(static_cast<int64_t>(count)),
-               labels = batch.labels.chunk(static_cast<int64_t>(count));
+    const auto images = batch.images.chunk(int64_t(count)), labels = batch.labels.chunk(int64_t(count));
     // The reference by hand: each shard goes through a fresh model, and gradients are weighted by the shard's size.
     std::vector<at::Tensor> expected, statistics;
     for (size_t i = 0; i < count; ++i) {
       model::MobileNetV2 alone(modelOptions(0), 3);
-      const double share = static_cast<double>(images[i].size(0)) / 22;
+      const double share = double(images[i].size(0)) / 22;
       auto gradients = plainGradients(alone, images[i], labels[i]);
       for (auto& gradient : gradients) gradient *= share;
       if (i == 0) {

@@ -19,6 +19,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/alike.h"
 #include "runtime/data/images/loader.h"
 #include "runtime/data/images/open.h"
@@ -28,15 +29,14 @@
 
 namespace expc::workload::image {
 
-using base::failure;
 using precision::Precision;
 
 namespace {
 
 /// Refuses, before anything is built, what cannot run here, and says what to choose instead.
-llvm::Error checkSupport(const TrialContext& context, const Parameters& parameters) {
+Error checkSupport(const TrialContext& context, const Parameters& parameters) {
   const bool one_process = parameters.strategy == Strategy::Dp;
-  if (one_process && (context.spec.world_size != 1 || static_cast<size_t>(parameters.gpus) != context.slots.size())) {
+  if (one_process && (context.spec.world_size != 1 || size_t(parameters.gpus) != context.slots.size())) {
     return failure(
         "strategy dp drives all devices from one process: gpus is {}, but the launcher started {} ranks and gave the "
         "first one {} devices",
@@ -53,13 +53,13 @@ llvm::Error checkSupport(const TrialContext& context, const Parameters& paramete
         "precision fp16 needs a GPU: the CPU has no fast convolutions in fp16; use bf16, or leave the level out with "
         "`exclude`");
   }
-  const llvm::json::Object* slot = context.slots.front().getAsObject();
+  const json::Object* slot = context.slots.front().getAsObject();
   if (parameters.loader == feed::LoaderKind::Dali && slot && slot->getBoolean("null").value_or(false)) {
     return failure(
         "loader dali needs a real GPU: DALI has its own CUDA runtime, which finds no driver on simulated GPUs; leave "
         "the level out there, with -D 'loader={{dataloader,native}}'");
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 }  // namespace
@@ -104,9 +104,9 @@ at::Tensor StepGraph::launch(const at::Tensor& images, const at::Tensor& labels)
   return loss_.clone();
 }
 
-llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
-                                                           int64_t epochs, int64_t first_epoch) {
-  if (auto error = checkSupport(context, parameters)) return error;
+Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
+                                                     int64_t epochs, int64_t first_epoch) {
+  TRY(checkSupport(context, parameters));
   std::unique_ptr<Training> training(new Training(context, parameters));
   training->begin(parameters.pin_memory);
   if (parameters.cudnn_benchmark && context.device.torchDevice().is_cpu())
@@ -116,20 +116,20 @@ llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context
   // Data and their feed come before the model: the number of classes decides on the model's size.
   Data place = parameters.data;
   place.path = std::filesystem::path(context.spec.root) / place.path;
-  if (auto error = data::open(place).moveInto(training->sets_)) return error;
+  training->sets_ = TRY(data::open(place));
   // Not for folders: reading their files before the first epoch would change how long that takes, and `expc data
   // verify` tells the same.
   if (epochs > 0 && place.kind == Data::Kind::Mnist)
     if (const int64_t alike = data::countAlike(training->sets_); alike > 0)
-      training->notes_.emplace_back(plan::Note::Leaked, "accuracy", static_cast<double>(alike), "test image",
-                                    static_cast<double>(training->sets_.test->count()));
-  if (auto error = training->preload()) return error;
+      training->notes_.emplace_back(plan::Note::Leaked, "accuracy", double(alike), "test image",
+                                    double(training->sets_.test->count()));
+  TRY(training->preload());
   // The graph is opened before feed and model, since these are made on its stream.
   training->openGraph();
-  if (auto error = training->startFeed(epochs, first_epoch)) return error;
+  TRY(training->startFeed(epochs, first_epoch));
   if (epochs > 0 && parameters.loader == feed::LoaderKind::Dali && training->sets_.test->count() >= parameters.gpus)
-    if (auto error = training->evaluationFeed(*training->sets_.test, 0).moveInto(training->test_feed_)) return error;
-  if (auto error = training->buildModel(first_epoch > 0)) return error;
+    training->test_feed_ = TRY(training->evaluationFeed(*training->sets_.test, 0));
+  TRY(training->buildModel(first_epoch > 0));
   training->buildOptimizer(epochs);
   training->connect();
   return training;
@@ -154,18 +154,18 @@ feed::FeedOptions Training::feedOptions() const {
   return options;
 }
 
-llvm::Error Training::preload() {
+Error Training::preload() {
   // A rehearsal reads the images of its steps alone: no value matters, and all of them would fill this machine's
   // memory.
-  if (!parameters_.preload || context_.spec.rehearsal) return llvm::Error::success();
+  if (!parameters_.preload || context_.spec.rehearsal) return Error::success();
   for (std::unique_ptr<data::Images>* set : {&sets_.train, &sets_.test}) {
     const data::Preparation preparation = feed::preparationOf(feedOptions(), (*set)->shape());
-    if (auto error = data::preload(std::move(*set), preparation).moveInto(*set)) return error;
+    *set = TRY(data::preload(std::move(*set), preparation));
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error Training::startFeed(int64_t epochs, int64_t first_epoch) {
+Error Training::startFeed(int64_t epochs, int64_t first_epoch) {
   const int64_t count = sets_.train->count();
   const Portion portion = Portion::of(parameters_.strategy, parameters_.gpus, parameters_.batch,
                                       context_.communicator.rank(), count, context_.spec.seed);
@@ -188,14 +188,14 @@ llvm::Error Training::startFeed(int64_t epochs, int64_t first_epoch) {
         parameters_.batch, parameters_.gpus, (count + parameters_.gpus - 1) / parameters_.gpus, count,
         sets_.train->origin());
   }
-  if (auto error = feed::makeFeed(*sets_.train, std::move(options), context_.device).moveInto(feed_)) return error;
-  return llvm::Error::success();
+  feed_ = TRY(feed::makeFeed(*sets_.train, std::move(options), context_.device));
+  return Error::success();
 }
 
 std::vector<ReplicaPlace> Training::replicaPlaces() const {
   const std::vector<c10::Device> devices = context_.device.torchDevices();
   std::vector<ReplicaPlace> result;
-  for (const llvm::json::Value& slot : context_.slots) {
+  for (const json::Value& slot : context_.slots) {
     ReplicaPlace place;
     // On the CPU all replicas are on one device, and differ in their cores.
     if (!devices.front().is_cpu()) place.device = devices[result.size()];
@@ -206,7 +206,7 @@ std::vector<ReplicaPlace> Training::replicaPlaces() const {
   return result;
 }
 
-llvm::Error Training::buildModel(bool resumed) {
+Error Training::buildModel(bool resumed) {
   model::MobileNetV2Options options;
   options.classes = sets_.train->classes();
   options.width = parameters_.width;
@@ -217,15 +217,14 @@ llvm::Error Training::buildModel(bool resumed) {
   model_ = std::make_unique<model::MobileNetV2>(options, context_.spec.seed);
   weights_ = model_->parameterTensors();
   // A checkpoint's weights replace these anyway.
-  if (!resumed && !parameters_.initial_weights.empty())
-    if (auto error = loadInitialWeights()) return error;
+  if (!resumed && !parameters_.initial_weights.empty()) TRY(loadInitialWeights());
   // Dropout must differ between ranks and repeat with the seed.
   at::manual_seed(context_.spec.seed + context_.communicator.rank());
   parallel_ = parameters_.strategy == Strategy::Dp
                   ? makeReplicas(*model_, options, replicaPlaces(), precision::autocastType(parameters_.precision),
                                  context_.spec.seed)
                   : makeRanks(context_.communicator, *model_);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 void Training::buildOptimizer(int64_t epochs) {
@@ -246,8 +245,8 @@ void Training::buildOptimizer(int64_t epochs) {
   schedule_.epoch_steps = steps_per_epoch_;
   schedule_.total_steps = epochs * steps_per_epoch_;
   // A warm-up longer than the training ends with it.
-  const double warmup = std::round(parameters_.warmup_epochs * static_cast<double>(steps_per_epoch_));
-  schedule_.warmup_steps = static_cast<int64_t>(std::min(warmup, static_cast<double>(schedule_.total_steps)));
+  const double warmup = std::round(parameters_.warmup_epochs * double(steps_per_epoch_));
+  schedule_.warmup_steps = int64_t(std::min(warmup, double(schedule_.total_steps)));
 }
 
 at::Tensor Training::computeGradients(const at::Tensor& images, const at::Tensor& labels) {
@@ -315,28 +314,27 @@ at::Tensor Training::train(const feed::DeviceBatch& batch) {
   return loss;
 }
 
-llvm::Expected<bool> Training::step() {
+Expected<bool> Training::step() {
   using profile::Phase, profile::Range;
   if (!epoch_range_) epoch_range_.emplace(Phase::Epoch);
   const Range step(Phase::Step);
-  auto batch = feed_->next();
-  if (!batch) return batch.takeError();
-  if (!*batch) return false;
+  auto batch = TRY(feed_->next());
+  if (!batch) return false;
   // The first batch of a later epoch: how long did the device wait for it since the last one ended?
   if (waited_) epoch_pause_ = std::max(epoch_pause_.value_or(0), feed_->waitSeconds() - *waited_);
   waited_.reset();
   optimizer_->setLearningRate(schedule_.rate(steps_done_));
-  losses_.push_back(train(**batch));
+  losses_.push_back(train(*batch));
   if (parameters_.host_waits.loss) losses_.back().item();
   // If batches are staged ahead, the wait for the next epoch's first batch happens in ahead() below.
-  if ((*batch)->last) waited_ = feed_->waitSeconds();
+  if (batch->last) waited_ = feed_->waitSeconds();
   feed_->ahead();
-  if ((*batch)->last) epoch_range_.reset();
+  if (batch->last) epoch_range_.reset();
   ++steps_done_;
   return true;
 }
 
-llvm::Expected<std::unique_ptr<feed::Feed>> Training::evaluationFeed(const data::Images& images, int64_t passes) {
+Expected<std::unique_ptr<feed::Feed>> Training::evaluationFeed(const data::Images& images, int64_t passes) {
   feed::FeedOptions options = feedOptions();
   options.batches.order = [count = images.count(), world = context_.communicator.worldSize(),
                            rank = context_.communicator.rank()](int64_t) {
@@ -347,38 +345,36 @@ llvm::Expected<std::unique_ptr<feed::Feed>> Training::evaluationFeed(const data:
   return feed::makeFeed(images, std::move(options), context_.device);
 }
 
-llvm::Expected<double> Training::accuracy(const data::Images& images, Course& course) {
+Expected<double> Training::accuracy(const data::Images& images, Course& course) {
   const auto begin = std::chrono::steady_clock::now();
   const int64_t count = images.count();
   std::unique_ptr<feed::Feed> once;
-  if (!test_feed_ || &images != sets_.test.get())
-    if (auto error = evaluationFeed(images, 1).moveInto(once)) return error;
+  if (!test_feed_ || &images != sets_.test.get()) once = TRY(evaluationFeed(images, 1));
   feed::Feed& feed = once ? *once : *test_feed_;
 
   parallel_->beginEvaluation();
   at::NoGradGuard no_grad;
   auto correct = at::zeros({}, at::TensorOptions(at::kLong).device(context_.device.torchDevice()));
   for (bool last = false; !last;) {
-    auto batch = feed.next();
-    if (!batch) return batch.takeError();
-    if (!*batch) break;
-    last = (*batch)->last;
-    if ((*batch)->number == 0) evaluation_pause_ = std::max(evaluation_pause_.value_or(0), base::secondsSince(begin));
+    auto batch = TRY(feed.next());
+    if (!batch) break;
+    last = batch->last;
+    if (batch->number == 0) evaluation_pause_ = std::max(evaluation_pause_.value_or(0), base::secondsSince(begin));
     precision::Autocast autocast(context_.device.torchDevice().type(), precision::autocastType(parameters_.precision));
-    correct += parallel_->evaluate((*batch)->images).argmax(1).eq((*batch)->labels).sum();
+    correct += parallel_->evaluate(batch->images).argmax(1).eq(batch->labels).sum();
   }
   // Counts are summed as doubles, which are exact for such numbers.
   const auto of_all = context_.communicator.allReduce(
-      std::vector<double>{correct.item<double>(), static_cast<double>(feed.skipped())}, comm::Reduction::Sum);
-  const auto left_out = static_cast<int64_t>(of_all[1]);
+      std::vector<double>{correct.item<double>(), double(feed.skipped())}, comm::Reduction::Sum);
+  const auto left_out = int64_t(of_all[1]);
   if (left_out == count)
     return failure("none of the {} images of {} could be decoded, so there is no accuracy", count, images.origin());
   const std::string note = fmt::format("{} of {} images of {} could not be decoded and are left out of the accuracy",
                                        left_out, count, images.origin());
-  if (left_out > 0 && !llvm::is_contained(notes_, note)) notes_.push_back(note);
+  if (left_out > 0 && !is_contained(notes_, note)) notes_.push_back(note);
   context_.device.synchronize();
   course.evaluation_s += base::secondsSince(begin);
-  return of_all[0] / static_cast<double>(count - left_out);
+  return of_all[0] / double(count - left_out);
 }
 
 }  // namespace expc::workload::image

@@ -5,7 +5,6 @@
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <functional>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/images.h"
 #include "runtime/data/model/safetensors.h"
 #include "runtime/worker/comm/communicator.h"
@@ -75,23 +75,23 @@ class Training : public workload::Training {
   /// Reads the data, builds the model from the trial's seed, connects the replicas and does one untimed all-reduce.
   /// With `epochs` 0 training images come round without end, in full batches only. A training that is restored
   /// afterwards begins with `first_epoch`. The context must outlive it.
-  static llvm::Expected<std::unique_ptr<Training>> create(TrialContext& context, const Parameters& parameters,
-                                                          int64_t epochs, int64_t first_epoch = 0);
+  static Expected<std::unique_ptr<Training>> create(TrialContext& context, const Parameters& parameters, int64_t epochs,
+                                                    int64_t first_epoch = 0);
 
   /// Returns false after the last epoch's last batch.
-  llvm::Expected<bool> step() override;
+  Expected<bool> step() override;
   int64_t stepsPerEpoch() const override { return steps_per_epoch_; }
   double loadWaitSeconds() const override { return feed_->waitSeconds(); }
-  void describe(llvm::json::Object& environment) const override;
+  void describe(json::Object& environment) const override;
   std::vector<profile::Measure> measure(const Clocked& clocked, int64_t steps) override;
   Snapshot snapshot() override;
-  llvm::Error restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) override;
-  llvm::json::Object counts() const override;
+  Error restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) override;
+  json::Object counts() const override;
   int64_t evaluatesEvery() const override { return stepsPerEpoch(); }
   /// Classifies the test images.
-  llvm::Error addEvaluation(Course& course) override;
-  llvm::Expected<QualityResult> judge(Course& course) override;
-  llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
+  Error addEvaluation(Course& course) override;
+  Expected<QualityResult> judge(Course& course) override;
+  Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
 
  private:
   Training(TrialContext& context, const Parameters& parameters)
@@ -100,9 +100,9 @@ class Training : public workload::Training {
   /// Opens the step's graph, if this trial may have one.
   void openGraph();
   /// `resumed`: a checkpoint's weights follow, so initial ones need not be loaded.
-  llvm::Error buildModel(bool resumed);
+  Error buildModel(bool resumed);
   /// Loads the parameter `initial_weights`; an error names the file and what does not fit.
-  llvm::Error loadInitialWeights();
+  Error loadInitialWeights();
   /// Brings the reducer into the state that it has after a first pass (before restore()).
   void rehearse();
   /// The places of dp's replicas, one for each slot of this process.
@@ -110,9 +110,9 @@ class Training : public workload::Training {
   /// `epochs` 0: a constant rate, for trials that are timed.
   void buildOptimizer(int64_t epochs);
   /// Holds the images in memory as tensors, if the parameters ask for it.
-  llvm::Error preload();
+  Error preload();
   /// Starts loading this process's portion of the images, and finds the number of steps in an epoch.
-  llvm::Error startFeed(int64_t epochs, int64_t first_epoch);
+  Error startFeed(int64_t epochs, int64_t first_epoch);
   feed::FeedOptions feedOptions() const;
   /// Forward and backward pass. Returns the loss; the weights' gradients are then what update() needs.
   at::Tensor computeGradients(const at::Tensor& images, const at::Tensor& labels);
@@ -121,11 +121,11 @@ class Training : public workload::Training {
   /// A whole step, by the graph if there is one.
   at::Tensor train(const feed::DeviceBatch& batch);
   /// A feed apart from the training's, which gives each image once in each of `passes` over all ranks; 0: without end.
-  llvm::Expected<std::unique_ptr<feed::Feed>> evaluationFeed(const data::Images& images, int64_t passes);
+  Expected<std::unique_ptr<feed::Feed>> evaluationFeed(const data::Images& images, int64_t passes);
   /// The share of images that the model classifies correctly in evaluation mode; each image counts once over all
   /// ranks. With on_corrupt = skip images that cannot be decoded are left out, and a note says how many; an error if
   /// none can be decoded. Adds the time on this rank to the course. A collective.
-  llvm::Expected<double> accuracy(const data::Images& images, Course& course);
+  Expected<double> accuracy(const data::Images& images, Course& course);
 
   Parameters parameters_;
   std::unique_ptr<StepGraph> graph_;  // made first, because all else uses its stream; null: no graph

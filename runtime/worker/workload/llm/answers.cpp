@@ -24,31 +24,31 @@ double Training::answered() {
     for (const text::Sample& choice : question.choices) choices.push_back(&choice);
     const TokenPass pass = feed_->send(text::collate(choices, tokenizer_->special().pad));
     const auto likeliest = decoder_->rowLogProbs(pass.input, pass.labelled).argmax().item<int64_t>();
-    right += likeliest == static_cast<int64_t>(question.right) ? 1 : 0;
+    right += likeliest == int64_t(question.right) ? 1 : 0;
   }
   decoder_->setTraining(true);
   // Ranks may differ by rounding on a GPU; the first one's count is the result.
-  const double own = ranks_.rank == 0 ? static_cast<double>(right) : 0;
-  return ranks_.largestOf({own})[0] / static_cast<double>(questions_.size());
+  const double own = ranks_.rank == 0 ? double(right) : 0;
+  return ranks_.largestOf({own})[0] / double(questions_.size());
 }
 
 bool Training::gives(const text::Question& question) {
   const text::Token end = tokenizer_->special().end_of_turn;
   bool ended = false, right = false;
   // Decoding is over with the turn, or once the text can no longer become the answer.
-  const auto goes_on = [&](llvm::ArrayRef<int64_t> added) {
+  const auto goes_on = [&](ArrayRef<int64_t> added) {
     ended = !added.empty() && added.back() == end;
     std::vector<text::Token> tokens(added.begin(), ended ? added.end() - 1 : added.end());
     auto text = tokenizer_->decode(tokens);
     // The head may be larger than the vocabulary; such a token is no text.
-    if (!text) return llvm::consumeError(text.takeError()), false;
-    const llvm::StringRef so_far = llvm::StringRef(*text).ltrim(), answer = question.answer;
-    if (ended) right = text::strip(llvm::json::fixUTF8(*text)) == answer;
+    if (!text) return consumeError(text.takeError()), false;
+    const StringRef so_far = StringRef(*text).ltrim(), answer = question.answer;
+    if (ended) right = text::strip(json::fixUTF8(*text)) == answer;
     const bool may_become = answer.starts_with(so_far) || so_far.rtrim() == answer;
-    return !ended && may_become && static_cast<int64_t>(question.prompt.size() + added.size()) < parameters_.max_length;
+    return !ended && may_become && int64_t(question.prompt.size() + added.size()) < parameters_.max_length;
   };
   const auto agree = [&](int64_t token) {
-    return static_cast<int64_t>(ranks_.largestOf({ranks_.rank == 0 ? static_cast<double>(token) : 0})[0]);
+    return int64_t(ranks_.largestOf({ranks_.rank == 0 ? double(token) : 0})[0]);
   };
   const std::vector<int64_t> prompt(question.prompt.begin(), question.prompt.end());
   llama::greedy(*decoder_, prompt, goes_on, agree);

@@ -16,6 +16,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/model/state_file.h"
@@ -29,7 +30,7 @@ namespace {
 
 /// Runs a trial of any kind. The order of items follows from the number of steps, so a training need not know after
 /// which epoch it continues.
-llvm::Expected<protocol::Event> run(TrialContext& context) {
+Expected<protocol::Event> run(TrialContext& context) {
   return runTraining(context, readParameters, [&](Parameters& parameters, const Settings& settings, bool made_up) {
     if (made_up) {
       // The lengths of missing rows are unknown, so assume the longest, which take most memory. Each step gets rows
@@ -47,8 +48,8 @@ constexpr double kMuchPadding = 0.1;
 
 /// The mean loss of the last tenth of the steps, less noisy than the last step's.
 double finalLoss(const std::vector<double>& losses) {
-  const auto count = static_cast<ptrdiff_t>((losses.size() + 9) / 10);
-  return std::accumulate(losses.end() - count, losses.end(), 0.0) / static_cast<double>(count);
+  const auto count = ptrdiff_t((losses.size() + 9) / 10);
+  return std::accumulate(losses.end() - count, losses.end(), 0.0) / double(count);
 }
 
 /// The metrics of timed trials. `work` is that of all ranks for `items` items; an epoch has `of_epoch` items.
@@ -75,15 +76,13 @@ QualityResult judged(const Course& course, const Evaluation& evaluated, double t
 
 constexpr char kReferences[] = "references";
 
-using base::failure;
-
 // Names of the tokenizer's file, in transformers' format and in Meta's.
 constexpr const char* kVocabularies[] = {"tokenizer.json", "tokenizer.model", "original/tokenizer.model"};
 constexpr const char* kBesideVocabulary[] = {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
                                              "chat_template.jinja", "generation_config.json"};
 
 /// Writes a file, creating its folder.
-llvm::Error write(const llvm::MemoryBuffer& content, const std::string& to) {
+Error write(const llvm::MemoryBuffer& content, const std::string& to) {
   const std::string folder = llvm::sys::path::parent_path(to).str();
   if (const auto code = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
     return files::systemError(folder, code.value());
@@ -91,48 +90,44 @@ llvm::Error write(const llvm::MemoryBuffer& content, const std::string& to) {
 }
 
 /// Copies a file if it exists.
-llvm::Error copyIfThere(const std::string& from, const std::string& to, const char* name) {
+Error copyIfThere(const std::string& from, const std::string& to, const char* name) {
   const std::string path = from + "/" + name;
-  if (!llvm::sys::fs::is_regular_file(path)) return llvm::Error::success();
-  auto content = files::map(path);
-  if (!content) return content.takeError();
-  return write(**content, to + "/" + name);
+  if (!llvm::sys::fs::is_regular_file(path)) return Error::success();
+  auto content = TRY(files::map(path));
+  return write(*content, to + "/" + name);
 }
 
 /// Copies what transformers reads beside a model's weights into the existing folder `to`: the tokenizer's files (or
 /// the one that the study names in their place) and generation_config.json. Missing files are left out.
-llvm::Error copyTokenizer(const Origin& origin, const std::string& to) {
+Error copyTokenizer(const Origin& origin, const std::string& to) {
   std::vector<const char*> names(std::begin(kBesideVocabulary), std::end(kBesideVocabulary));
   if (origin.tokenizer.empty()) names.insert(names.end(), std::begin(kVocabularies), std::end(kVocabularies));
   if (!origin.model_folder.empty())
-    for (const char* name : names)
-      if (auto error = copyIfThere(origin.model_folder, to, name)) return error;
-  if (origin.tokenizer.empty()) return llvm::Error::success();
-  auto content = files::map(origin.tokenizer);
-  if (!content) return content.takeError();
+    for (const char* name : names) TRY(copyIfThere(origin.model_folder, to, name));
+  if (origin.tokenizer.empty()) return Error::success();
+  auto content = TRY(files::map(origin.tokenizer));
   // The named file may be either kind: tokenizer.json is JSON, tokenizer.model is not.
-  const bool json = (*content)->getBuffer().ltrim().starts_with("{");
-  return write(**content, to + "/" + kVocabularies[json ? 0 : 1]);
+  const bool json = content->getBuffer().ltrim().starts_with("{");
+  return write(*content, to + "/" + kVocabularies[json ? 0 : 1]);
 }
 
 /// Writes `model/`, a folder that transformers loads.
-llvm::Error saveModel(llama::Decoder& decoder, const Parameters& parameters, const Origin& origin,
-                      const std::string& path, comm::Communicator& communicator) {
+Error saveModel(llama::Decoder& decoder, const Parameters& parameters, const Origin& origin, const std::string& path,
+                comm::Communicator& communicator) {
   // A sharded decoder gives every weight to all ranks at once, so the writing rank calls the others for each weight.
   const bool sharded = decoder.options().sharding.has_value();
   const std::vector<llama::TensorSpec> specs = llama::weightSpecs(decoder.config());
   size_t next = 0;
   return comm::whileOneWorks(
       communicator, 0,
-      [&](const comm::CallOthers& call_others) -> llvm::Error {
+      [&](const comm::CallOthers& call_others) -> Error {
         const auto weight = [&](const llama::TensorSpec& spec) {
           assert(spec.index == specs[next].index && "asked for in their order");
           ++next;
           if (sharded) call_others();
           return decoder.mergedWeight(spec);
         };
-        if (auto error = llama::writeFolder(path, decoder.config(), weight, parameters.precision, origin.naming))
-          return error;
+        TRY(llama::writeFolder(path, decoder.config(), weight, parameters.precision, origin.naming));
         return copyTokenizer(origin, path);
       },
       [&] { decoder.weight(specs[next++]); });
@@ -140,18 +135,18 @@ llvm::Error saveModel(llama::Decoder& decoder, const Parameters& parameters, con
 
 /// Writes `int4/`. There is no config.json in it: transformers knows none of its names, and would take it for a model
 /// without weights. A collective, since converting is one; only the first rank copies the weights.
-llvm::Error saveInt4(llama::Decoder& decoder, const Origin& origin, const std::string& path,
-                     comm::Communicator& communicator) {
+Error saveInt4(llama::Decoder& decoder, const Origin& origin, const std::string& path,
+               comm::Communicator& communicator) {
   decoder.convertToInt4();
   std::vector<model::NamedTensor> state;
   decoder.eachOfState([&](const model::NamedTensor& entry) {
     if (communicator.rank() == 0)
       state.push_back({entry.name, entry.tensor.to(at::kCPU, /*non_blocking=*/false, /*copy=*/true)});
   });
-  return comm::whileOneWorks(communicator, 0, [&](const comm::CallOthers&) -> llvm::Error {
+  return comm::whileOneWorks(communicator, 0, [&](const comm::CallOthers&) -> Error {
     if (const auto code = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
       return files::systemError(path, code.value());
-    if (auto error = model::saveState(path + "/model.safetensors", state).takeError()) return error;
+    TRY(model::saveState(path + "/model.safetensors", state).takeError());
     return copyTokenizer(origin, path);
   });
 }
@@ -160,9 +155,7 @@ llvm::Error saveInt4(llama::Decoder& decoder, const Origin& origin, const std::s
 
 std::vector<Metric> Training::metrics() { return metricsOf(timed({}, {}, 0, 0, {}), judged({}, {}, 0)); }
 
-void Training::describe(llvm::json::Object& environment) const {
-  environment["attention"] = decoder_->attention().name();
-}
+void Training::describe(json::Object& environment) const { environment["attention"] = decoder_->attention().name(); }
 
 std::optional<double> Training::utilisation(double flops, double wall) {
   if (!asked(context_.spec, "flops_utilisation")) return std::nullopt;
@@ -190,14 +183,14 @@ std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t 
   // Padding costs time without learning. DPO cannot pack, since pairs are scored row by row.
   if (all.padding() > kMuchPadding && !parameters_.packing && parameters_.method != Method::Dpo)
     notes_.push_back("more than a tenth of the tokens computed are padding; packing = true joins rows");
-  return timed(clocked, all, static_cast<double>(order_->itemsPerStep() * steps),
-               static_cast<double>(rows_->train.count()), utilisation(all.flops, clocked.wall));
+  return timed(clocked, all, double(order_->itemsPerStep() * steps), double(rows_->train.count()),
+               utilisation(all.flops, clocked.wall));
 }
 
-llvm::Expected<QualityResult> Training::judge(Course& course) {
+Expected<QualityResult> Training::judge(Course& course) {
   // A training that was evaluated after its last step has the result, unless a checkpoint brought it here.
   if (!evaluated_) {
-    if (auto error = evaluate(course).moveInto(evaluated_)) return error;
+    evaluated_ = TRY(evaluate(course));
     if (evaluatesEvery() == 0) course.evaluations.push_back(evaluated_->loss);
   }
   const auto begin = std::chrono::steady_clock::now();
@@ -227,62 +220,61 @@ Snapshot Training::snapshot() {
   for (const auto& [name, tensor] : steps_->optimizer().state()) add(result.rest, optimizerName(name), tensor, parts);
   // Each rank knows the values of the rows that it saw, so every rank's are kept.
   if (references_) add(result.rest, kReferences, references_->values(), true);
-  result.done = {steps_done_, static_cast<int64_t>(decoder_->passes()), steps_->scalerState()};
+  result.done = {steps_done_, int64_t(decoder_->passes()), steps_->scalerState()};
   return result;
 }
 
-llvm::json::Object Training::counts() const {
-  return llvm::json::Object{{"training rows", rows_->train.count()}, {"rows held out", rows_->held_out.count()}};
+json::Object Training::counts() const {
+  return json::Object{{"training rows", rows_->train.count()}, {"rows held out", rows_->held_out.count()}};
 }
 
 /// One pass whose gradients are dropped, before a restore. The reducer lays out its buckets anew after its first
 /// pass, and with three ranks or more their bounds decide the order of sums. The training that is continued has that
 /// pass behind it, so this one must too, to get the same bits.
-llvm::Error Training::rehearse() {
-  if (!reducer_) return llvm::Error::success();
+Error Training::rehearse() {
+  if (!reducer_) return Error::success();
   const std::vector<int64_t> items = order_->items(0, 0, context_.communicator.rank());
   TokenPass pass;
-  if (auto error = load(/*held_out=*/false, items).moveInto(pass)) return error;
+  pass = TRY(load(/*held_out=*/false, items));
   reducer_->beforeForward();
   const at::Tensor loss = lossSum(pass, items, /*held_out=*/false) / weightOfStep();
   reducer_->beforeBackward();
   torch::autograd::backward({loss});
   steps_->optimizer().zeroGrad();
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error Training::restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) {
+Error Training::restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) {
   // The rehearsal comes first: it changes gradients and counters that are restored below.
-  if (auto error = rehearse()) return error;
+  TRY(rehearse());
   const int64_t rank = context_.communicator.rank();
   const bool parts = decoder_->trainsParts();
-  const auto ranks = static_cast<int64_t>(context_.spec.world_size);
+  const auto ranks = int64_t(context_.spec.world_size);
   std::vector<model::NamedTensor> own;
   for (const auto& [name, tensor] : decoder_->trainable()) own.push_back({name, tensor.detach()});
-  if (auto error = parts ? model::loadEntries(model, rank, ranks, own) : model::loadState(model, own)) return error;
+  TRY(parts ? model::loadEntries(model, rank, ranks, own) : model::loadState(model, own));
 
   // Entries that every rank has its own part of are read as this rank's row.
-  const auto read = [&](const safetensors::TensorInfo& info) -> llvm::Expected<at::Tensor> {
+  const auto read = [&](const safetensors::TensorInfo& info) -> Expected<at::Tensor> {
     const bool of_all = parts || info.name == kReferences;
     if (of_all && (info.shape.empty() || info.shape[0] != ranks))
       return failure("{}: tensor {} is not of {} ranks", rest.path(), info.name, ranks);
     return model::tensorOf(of_all ? model::entryOf(info, rank, ranks) : info);
   };
-  auto references = restoreOptimizer(steps_->optimizer(), rest, kReferences, read);
-  if (!references) return references.takeError();
-  if (references_ && (!references->defined() || !references_->restore(*references)))
+  auto references = TRY(restoreOptimizer(steps_->optimizer(), rest, kReferences, read));
+  if (references_ && (!references.defined() || !references_->restore(references)))
     return failure("{}: the reference's log-probabilities are not those of these rows", rest.path());
   steps_->restore(done.scaler, done.steps);
   // The rehearsal counted as a pass; dropout must continue from where the other training stopped.
-  decoder_->setPasses(static_cast<uint64_t>(done.passes));
+  decoder_->setPasses(uint64_t(done.passes));
   steps_done_ = done.steps;
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// Writes `adapter/` in PEFT's form; `model/` in Hugging Face's, if every weight was trained or adapters are to be
 /// merged; `int4/` for qat, after which the decoder cannot be trained. The latter two have the tokenizer's files
 /// beside the weights. The first rank writes, and the others wait as long as that takes.
-llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& checkpoints, int64_t) {
+Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& checkpoints, int64_t) {
   const std::string& folder = checkpoints.path();
   comm::Communicator& communicator = context_.communicator;
   std::vector<std::string> written;
@@ -293,19 +285,19 @@ llvm::Expected<std::vector<std::string>> Training::leave(const CheckpointFolder&
     const auto save = [&](const comm::CallOthers&) {
       return llama::saveAdapter(path, *decoder_, origin_.model_folder);
     };
-    if (auto error = comm::whileOneWorks(communicator, 0, save)) return error;
+    TRY(comm::whileOneWorks(communicator, 0, save));
     written.push_back("the trained adapters: " + path);
   }
   // After qat the weights still are full ones, but the point of that method is the 4-bit model below.
   const bool whole = !parameters_.hasAdapters() && parameters_.method != Method::Qat;
   if (whole || parameters_.merged) {
     const std::string path = folder + "/model";
-    if (auto error = saveModel(*decoder_, parameters_, origin_, path, communicator)) return error;
+    TRY(saveModel(*decoder_, parameters_, origin_, path, communicator));
     written.push_back("the trained model: " + path);
   }
   if (parameters_.method == Method::Qat) {
     const std::string path = folder + "/int4";
-    if (auto error = saveInt4(*decoder_, origin_, path, communicator)) return error;
+    TRY(saveInt4(*decoder_, origin_, path, communicator));
     written.push_back("the trained weights in 4 bits: " + path);
   }
   // The artefacts are complete, so checkpoints are not needed any more.

@@ -40,7 +40,7 @@ TEST_CASE("operators compute what the model needs, and the scores of attention o
                             const at::Tensor loss = decoder.logits(decoder.hidden(input)).sum();
                             torch::autograd::grad({loss}, decoder.trainableTensors());
                           }).operations;
-  const double again = 2 * static_cast<double>(config.queryWidth() * config.layers) * kSeen;
+  const double again = 2 * double(config.queryWidth() * config.layers) * kSeen;
   REQUIRE(operations.size() == 1);
   CHECK(operations.at("fp32") == NeededFlops(decoder).of(kRows * kTokens, kSeen) + again);
 }

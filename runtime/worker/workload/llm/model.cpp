@@ -28,7 +28,7 @@ constexpr double kNf4 = 0.5 + 1.0 / 64 + 4.0 / 16384;
 
 /// Bytes of the gradient and the optimiser's state of a trained weight.
 double ofTrained(const Parameters& parameters) {
-  const auto element = static_cast<double>(c10::elementSize(parameters.precision));
+  const auto element = double(c10::elementSize(parameters.precision));
   if (parameters.optimizer == OptimizerKind::Sgd) return element;
   // The optimiser keeps an fp32 copy and fp32 moments.
   const bool copied = parameters.precision == c10::ScalarType::Half;
@@ -39,12 +39,12 @@ double ofTrained(const Parameters& parameters) {
 double hostMemory() {
   struct sysinfo info{};
   if (sysinfo(&info) != 0) return 1e30;
-  return (static_cast<double>(info.totalram) + static_cast<double>(info.totalswap)) * info.mem_unit;
+  return (double(info.totalram) + double(info.totalswap)) * info.mem_unit;
 }
 
 }  // namespace
 
-llvm::Expected<Model> Model::open(const Parameters& parameters, const std::string& root) {
+Expected<Model> Model::open(const Parameters& parameters, const std::string& root) {
   Model model;
   const ModelChoice& choice = parameters.model;
   if (choice.folder.empty()) {
@@ -52,13 +52,13 @@ llvm::Expected<Model> Model::open(const Parameters& parameters, const std::strin
   } else {
     model.path = std::filesystem::path(root) / choice.folder;
     auto opened = llama::Folder::open(model.path);
-    if (!opened) return base::failure("model: {}", opened.takeError());
+    if (!opened) return failure("model: {}", opened.takeError());
     model.config = opened->config();
     model.folder = std::move(*opened);
   }
   // Ask on behalf of the CPU: no reason depends on the device.
   if (auto error = llama::checkOptions(model.config, decoderOptions(parameters, c10::kCPU)))
-    return base::failure("model {}: {}", choice.folder.empty() ? choice.name : model.path, std::move(error));
+    return failure("model {}: {}", choice.folder.empty() ? choice.name : model.path, std::move(error));
   return model;
 }
 
@@ -81,9 +81,9 @@ double leastBytes(const llama::Config& config, const Parameters& parameters, uns
   double weights = 0, count = 0;
   for (const llama::TensorSpec& spec : llama::weightSpecs(config)) {
     const bool packed = parameters.method == Method::Qlora && llama::isBlockProduct(spec.role);
-    const auto element = static_cast<double>(c10::elementSize(parameters.precision));
-    count += static_cast<double>(spec.elements());
-    weights += static_cast<double>(spec.elements()) * (packed ? kNf4 : element);
+    const auto element = double(c10::elementSize(parameters.precision));
+    count += double(spec.elements());
+    weights += double(spec.elements()) * (packed ? kNf4 : element);
   }
   // Adapters are small, so their gradients and states are left out of the bound.
   const double trained = parameters.hasAdapters() ? 0 : count * ofTrained(parameters);
@@ -110,19 +110,18 @@ NeededFlops::NeededFlops(const llama::Decoder& decoder) {
   const llama::Config& config = decoder.config();
   double weights = 0, adapters = 0;
   for (const llama::TensorSpec& spec : llama::weightSpecs(config))
-    if (spec.role != llama::Role::Embedding && spec.role != llama::Role::Norm)
-      weights += static_cast<double>(spec.elements());
+    if (spec.role != llama::Role::Embedding && spec.role != llama::Role::Norm) weights += double(spec.elements());
   // A tied head multiplies with the embedding, which counts as a product there.
-  if (config.tied) weights += static_cast<double>(config.vocabulary * config.width);
+  if (config.tied) weights += double(config.vocabulary * config.width);
   double saved = 0;  // a head that is trained beside the adapters
   for (const auto& adapter : decoder.adapters())
     if (adapter.name != "tok_embeddings.weight")
-      (adapter.name == "output.weight" ? saved : adapters) += static_cast<double>(adapter.tensor.numel());
+      (adapter.name == "output.weight" ? saved : adapters) += double(adapter.tensor.numel());
   // Frozen weights take part twice (forward, gradient of the input), trained ones three times.
   per_token_ = 2 * weights * (decoder.options().lora ? 2 : 3) + 2 * adapters * 3 + 2 * saved;
   // Two products per layer, queries with keys and weights with values, two operations each; forward once, backward
   // twice.
-  per_seen_ = 4.0 * static_cast<double>(config.queryWidth() * config.layers) * 3;
+  per_seen_ = 4.0 * double(config.queryWidth() * config.layers) * 3;
 }
 
 at::Tensor matrixOperand(int64_t size, const at::TensorOptions& options) { return at::randn({size, size}, options); }
@@ -131,7 +130,7 @@ double matrixRate(at::ScalarType dtype, at::Device device, const std::function<v
   using Clock = std::chrono::steady_clock;
   at::NoGradGuard no_grad;
   const int64_t size = device.is_cpu() ? 1024 : 8192;
-  const double work = 2.0 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
+  const double work = 2.0 * double(size) * double(size) * double(size);
   try {
     const auto options = at::TensorOptions(dtype).device(device);
     const at::Tensor a = matrixOperand(size, options), b = matrixOperand(size, options);

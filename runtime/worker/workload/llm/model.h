@@ -4,7 +4,6 @@
 // floating-point operations that tuning needs, compared with what the device reaches (metric flops_utilisation).
 
 #include <ATen/core/Tensor.h>
-#include <llvm/Support/Error.h>
 
 #include <cstdint>
 #include <functional>
@@ -12,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/model/llama.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/decoder.h"
@@ -24,7 +24,7 @@ namespace expc::workload::llm {
 struct Model {
   /// Opens a named model or a folder, which is checked against its config.json. An error also if the method cannot
   /// tune the model. Relative paths start at `root`.
-  static llvm::Expected<Model> open(const Parameters& parameters, const std::string& root);
+  static Expected<Model> open(const Parameters& parameters, const std::string& root);
 
   /// Makes the decoder with the folder's weights, or with weights drawn from `seed`. The seed also draws adapters
   /// and, with the rank, dropout. `without_values` leaves weights uninitialised, in as much memory (rehearsals). The

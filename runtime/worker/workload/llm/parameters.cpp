@@ -11,7 +11,7 @@ namespace {
 
 /// The model is a word or {"folder":[…]}, so it is read by hand.
 void describeModel(ParameterTable& table, ModelChoice& model) {
-  const llvm::json::Value* value = table.declare("model", "model", model.name);
+  const json::Value* value = table.declare("model", "model", model.name);
   if (!value) return;
   if (const auto name = value->getAsString(); name && llama::namedConfig(*name)) {
     model.name = name->str();
@@ -27,8 +27,8 @@ void describeModel(ParameterTable& table, ModelChoice& model) {
 /// The rows. `synthetic` keeps its default if the parameter is absent.
 void describeRows(ParameterTable& table, RowsChoice& rows) {
   auto source =
-      table.source("data", "rows", llvm::json::Object{{"synthetic", llvm::json::Array{rows.synthetic}}},
-                   {"folder", "file"}, R"({"folder":["a folder"]}, {"file":["a file"]} or {"synthetic":[rows]})");
+      table.source("data", "rows", json::Object{{"synthetic", json::Array{rows.synthetic}}}, {"folder", "file"},
+                   R"({"folder":["a folder"]}, {"file":["a file"]} or {"synthetic":[rows]})");
   if (!source) return;
   rows.path = std::move(source->path);
   if (rows.path.empty()) rows.synthetic = source->count;
@@ -36,8 +36,8 @@ void describeRows(ParameterTable& table, RowsChoice& rows) {
 
 /// The held-out rows: a word, or a level with a path or a column's name.
 void describeValidation(ParameterTable& table, ValidationChoice& validation) {
-  const llvm::json::Value* value = table.declare("validation", "validation", "tenth");
-  if (!value || value->getAsString() == llvm::StringRef("tenth")) return;
+  const json::Value* value = table.declare("validation", "validation", "tenth");
+  if (!value || value->getAsString() == StringRef("tenth")) return;
   const auto given = ParameterTable::variant(*value);
   const std::string text = given ? given->argument->getAsString().value_or("").str() : "";
   const bool column = given && given->level == "column";
@@ -49,9 +49,9 @@ void describeValidation(ParameterTable& table, ValidationChoice& validation) {
 
 /// The moments of evaluations: a word, or {"steps":[100]}.
 void describeEvaluate(ParameterTable& table, int64_t& every) {
-  const llvm::json::Value* value = table.declare("evaluate", "evaluate", "at_end");
-  if (!value || value->getAsString() == llvm::StringRef("at_end")) return;
-  if (value->getAsString() == llvm::StringRef("each_epoch")) every = Parameters::kEachEpoch;
+  const json::Value* value = table.declare("evaluate", "evaluate", "at_end");
+  if (!value || value->getAsString() == StringRef("at_end")) return;
+  if (value->getAsString() == StringRef("each_epoch")) every = Parameters::kEachEpoch;
   if (const auto given = ParameterTable::variant(*value); given && given->level == "steps")
     every = given->argument->getAsInteger().value_or(0);
   if (every < 1 && every != Parameters::kEachEpoch)
@@ -95,14 +95,14 @@ void describePreference(ParameterTable& table, Parameters& result) {
   table.path("reference_model", result.reference, "start", "folder");
 }
 
-using RoleName = std::pair<llvm::StringRef, llama::Role>;
+using RoleName = std::pair<StringRef, llama::Role>;
 constexpr RoleName kModules[] = {{"q", llama::Role::Query},   {"k", llama::Role::Key},     {"v", llama::Role::Value},
                                  {"o", llama::Role::Output},  {"gate", llama::Role::Gate}, {"up", llama::Role::Up},
                                  {"down", llama::Role::Down}, {"head", llama::Role::Head}};
 constexpr RoleName kSaved[] = {{"embedding", llama::Role::Embedding}, {"head", llama::Role::Head}};
 
 /// The role of a word of the list; nothing for other values.
-std::optional<llama::Role> roleOf(llvm::ArrayRef<RoleName> names, const llvm::json::Value& value) {
+std::optional<llama::Role> roleOf(ArrayRef<RoleName> names, const json::Value& value) {
   for (const auto& [name, role] : names)
     if (value.getAsString() == name) return role;
   return std::nullopt;
@@ -111,24 +111,24 @@ std::optional<llama::Role> roleOf(llvm::ArrayRef<RoleName> names, const llvm::js
 /// A list, empty by default. `read` adds an element, and returns false for one that makes no sense or was there
 /// already.
 template <typename Read>
-void describeList(ParameterTable& table, llvm::StringRef name, const char* type, const std::string& wanted, Read read) {
-  const llvm::json::Value* value = table.declare(name, type, llvm::json::Array());
+void describeList(ParameterTable& table, StringRef name, const char* type, const std::string& wanted, Read read) {
+  const json::Value* value = table.declare(name, type, json::Array());
   if (!value) return;
-  const llvm::json::Array* list = value->getAsArray();
+  const json::Array* list = value->getAsArray();
   if (!list || !llvm::all_of(*list, read)) table.fail(name, *value, wanted);
 }
 
 /// Adds an element that is not in the list yet.
 template <typename Element>
 bool added(std::vector<Element>& list, const std::optional<Element>& element) {
-  if (!element || llvm::is_contained(list, *element)) return false;
+  if (!element || is_contained(list, *element)) return false;
   list.push_back(*element);
   return true;
 }
 
 /// The adapters, and what is trained beside them.
 void describeAdapters(ParameterTable& table, Parameters& result) {
-  using llvm::json::Value;
+  using json::Value;
   table.whole("rank", result.rank, 1, 4096);
   table.number("alpha", result.alpha, 0, 65536);
   table.number("dropout", result.dropout, 0, 0.99);
@@ -213,7 +213,7 @@ void describeParameters(ParameterTable& table, Parameters& result) {
 
 std::vector<Param> declaredParameters() { return declared(describeParameters); }
 
-llvm::Expected<Parameters> readParameters(const llvm::json::Object& object) {
+Expected<Parameters> readParameters(const json::Object& object) {
   return read("llm.finetune", object, describeParameters);
 }
 

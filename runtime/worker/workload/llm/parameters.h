@@ -4,13 +4,13 @@
 // them. stdlib/llm.exp documents each one; defaults here and there must be equal, which a test checks.
 
 #include <c10/core/ScalarType.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/text/dataset.h"
 #include "runtime/worker/llama/decoder.h"
 #include "runtime/worker/llama/dpo.h"
@@ -108,7 +108,7 @@ std::vector<Param> declaredParameters();
 
 /// Reads {"method":"lora","model":{"folder":["models/mine"]},…}. Absent parameters have their defaults. An error
 /// names the parameter, its value and what it may be.
-llvm::Expected<Parameters> readParameters(const llvm::json::Object& object);
+Expected<Parameters> readParameters(const json::Object& object);
 
 /// The options of the decoder. Sharding needs the ranks, so Model::decoder() adds it.
 llama::DecoderOptions decoderOptions(const Parameters& parameters, c10::Device device);

@@ -11,7 +11,7 @@ namespace {
 
 Parameters read(Object object) {
   auto result = readParameters(object);
-  REQUIRE(static_cast<bool>(result));
+  REQUIRE(bool(result));
   return *result;
 }
 

@@ -13,15 +13,14 @@
 
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/alike.h"
 #include "runtime/data/images/sampler.h"
 
 namespace expc::workload::llm {
 namespace {
 
-using base::failure;
-
-unsigned threads() { return static_cast<unsigned>(at::get_num_threads()); }
+unsigned threads() { return unsigned(at::get_num_threads()); }
 
 /// The options with which text::TokenRows opens what the parameters name.
 text::TokenRowsOptions rowsOptions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
@@ -51,24 +50,23 @@ struct Survey {
 
 /// Finds these facts. Each rank makes tokens of its part of the rows whose length alone does not tell; for packing
 /// that is every row, because packs are laid out by exact sizes.
-llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks) {
+Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks) {
   // One row's values in the table that the ranks exchange.
   enum { Learns, Alike, Cut, Tokens, Weight, Values };
   std::vector<int64_t> asked, own;
   for (int64_t number = 0; number < rows.source().count(); ++number)
     if (packing || !rows.source().isShort(number)) asked.push_back(number);
-  for (auto at = static_cast<size_t>(ranks.rank); at < asked.size(); at += static_cast<size_t>(ranks.count))
-    own.push_back(asked[at]);
-  if (auto error = rows.make(own)) return error;
+  for (auto at = size_t(ranks.rank); at < asked.size(); at += size_t(ranks.count)) own.push_back(asked[at]);
+  TRY(rows.make(own));
   // One group of values per asked row; this rank fills those of its own rows.
   std::vector<double> values(asked.size() * Values);
   for (size_t i = 0; i < own.size(); ++i) {
     const text::RowSize size = rows.row(own[i]).size();
-    double* of = &values[(static_cast<size_t>(ranks.rank) + i * static_cast<size_t>(ranks.count)) * Values];
+    double* of = &values[(size_t(ranks.rank) + i * size_t(ranks.count)) * Values];
     of[Learns] = size.learns();
     of[Alike] = size.alike && size.chosen.learnt > 0;
     of[Cut] = size.chosen.cut + size.rejected.cut;
-    of[Tokens] = static_cast<double>(size.chosen.tokens);
+    of[Tokens] = double(size.chosen.tokens);
     of[Weight] = size.chosen.weight;
   }
   values = ranks.largestOf(std::move(values));
@@ -78,23 +76,23 @@ llvm::Expected<Survey> surveyed(MadeRows& rows, bool packing, const Ranks& ranks
   for (int64_t number = 0; number < rows.source().count(); ++number) {
     const bool known = next == asked.size() || asked[next] != number;
     const double* of = known ? nullptr : &values[next++ * Values];
-    if (!known) survey.cut += static_cast<int64_t>(of[Cut]);
-    if (!known) survey.alike += static_cast<int64_t>(of[Alike]);
+    if (!known) survey.cut += int64_t(of[Cut]);
+    if (!known) survey.alike += int64_t(of[Alike]);
     if (!known && of[Learns] == 0) continue;
     survey.learning.push_back(number);
-    if (packing) survey.sizes.push_back({.tokens = static_cast<int64_t>(of[Tokens]), .weight = of[Weight]});
+    if (packing) survey.sizes.push_back({.tokens = int64_t(of[Tokens]), .weight = of[Weight]});
   }
   return survey;
 }
 
 /// A note on so many things of all.
 plan::Note share(plan::Note::Code code, int64_t count, int64_t all, const char* metric = "", const char* what = "") {
-  return {code, metric, static_cast<double>(count), what, static_cast<double>(all)};
+  return {code, metric, double(count), what, double(all)};
 }
 
 /// Notes what is left out and cut; an error if nothing is left. `what` is the parameter that names the rows.
-llvm::Error describe(const std::string& what, const text::TokenRows& rows, const Survey& survey, int64_t max_length,
-                     std::vector<plan::Note>& notes) {
+Error describe(const std::string& what, const text::TokenRows& rows, const Survey& survey, int64_t max_length,
+               std::vector<plan::Note>& notes) {
   const int64_t all = rows.count(), kept = std::ssize(survey.learning);
   const int64_t without = all - kept - survey.alike;  // rows of which no part of the answer is left
   if (kept == 0 && survey.alike > 0)
@@ -106,7 +104,7 @@ llvm::Error describe(const std::string& what, const text::TokenRows& rows, const
   if (survey.cut > 0) notes.push_back(share(plan::Note::Truncated, survey.cut, rows.pairs() ? 2 * all : all));
   if (without > 0) notes.push_back(share(plan::Note::Unlearnt, without, all));
   if (survey.alike > 0) notes.push_back(share(plan::Note::EqualPairs, survey.alike, all));
-  return llvm::Error::success();
+  return Error::success();
 }
 
 /// The rows of one source, surveyed.
@@ -117,20 +115,17 @@ struct Source {
 
 /// Opens and surveys rows. A collective.
 /// @param known the tokenizer, if it is open already
-llvm::Expected<Source> openSource(const text::TokenRowsOptions& options, bool packing, const Ranks& ranks,
-                                  std::vector<plan::Note>& notes,
-                                  std::shared_ptr<const text::Tokenizer> known = nullptr) {
-  auto opened = text::TokenRows::open(options, std::move(known));
-  if (!opened) return opened.takeError();
-  const auto rows = std::make_shared<MadeRows>(std::move(*opened));
+Expected<Source> openSource(const text::TokenRowsOptions& options, bool packing, const Ranks& ranks,
+                            std::vector<plan::Note>& notes, std::shared_ptr<const text::Tokenizer> known = nullptr) {
+  auto opened = TRY(text::TokenRows::open(options, std::move(known)));
+  const auto rows = std::make_shared<MadeRows>(std::move(opened));
   std::vector<plan::Note> own(rows->source().notes().begin(), rows->source().notes().end());
-  auto survey = surveyed(*rows, packing, ranks);
-  if (!survey) return survey.takeError();
-  if (auto error = describe(options.parameter, rows->source(), *survey, options.max_length, own)) return error;
+  auto survey = TRY(surveyed(*rows, packing, ranks));
+  TRY(describe(options.parameter, rows->source(), survey, options.max_length, own));
   // The second source has some notes in common with the first, such as those about the tokenizer.
   for (plan::Note& note : own)
-    if (!llvm::is_contained(notes, note)) notes.push_back(std::move(note));
-  return Source{rows, std::move(*survey)};
+    if (!is_contained(notes, note)) notes.push_back(std::move(note));
+  return Source{rows, std::move(survey)};
 }
 
 /// The elements of `from` at `places`; empty if `from` is.
@@ -144,14 +139,13 @@ std::vector<Value> at(const std::vector<Value>& from, const std::vector<int64_t>
 
 }  // namespace
 
-llvm::Error MadeRows::make(llvm::ArrayRef<int64_t> numbers) {
+Error MadeRows::make(ArrayRef<int64_t> numbers) {
   std::vector<int64_t> missing;
   for (const int64_t number : numbers)
     if (!made_[number]) missing.push_back(number);
-  auto made = rows_.rows(missing, threads());
-  if (!made) return made.takeError();
-  for (size_t i = 0; i < missing.size(); ++i) made_[missing[i]] = std::move((*made)[i]);
-  return llvm::Error::success();
+  auto made = TRY(rows_.rows(missing, threads()));
+  for (size_t i = 0; i < missing.size(); ++i) made_[missing[i]] = std::move(made[i]);
+  return Error::success();
 }
 
 Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, bool by_rows)
@@ -164,8 +158,7 @@ Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, bool 
   std::iota(bounds_.begin(), bounds_.end(), 0);
 }
 
-Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, llvm::ArrayRef<text::TextSize> sizes,
-             int64_t size)
+Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, ArrayRef<text::TextSize> sizes, int64_t size)
     : kind_(Kind::Packs), rows_(std::move(rows)), numbers_(std::move(numbers)), pack_size_(size) {
   std::vector<int64_t> lengths;
   for (const text::TextSize& of : sizes) lengths.push_back(of.tokens);
@@ -176,31 +169,31 @@ Items::Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, llvm:
     for (size_t i = bounds_[item]; i < bounds_[item + 1]; ++i) weights_[item] += sizes[i].weight;
 }
 
-llvm::ArrayRef<int64_t> Items::rowsOf(int64_t item) const {
-  const auto at = static_cast<size_t>(item);
-  return llvm::ArrayRef<int64_t>(numbers_).slice(bounds_[at], bounds_[at + 1] - bounds_[at]);
+ArrayRef<int64_t> Items::rowsOf(int64_t item) const {
+  const auto at = size_t(item);
+  return ArrayRef<int64_t>(numbers_).slice(bounds_[at], bounds_[at + 1] - bounds_[at]);
 }
 
-llvm::Error Items::make(llvm::ArrayRef<int64_t> items) {
+Error Items::make(ArrayRef<int64_t> items) {
   std::vector<int64_t> numbers;
   for (const int64_t item : items) {
     const auto rows = rowsOf(item);
     llvm::append_range(numbers, rows);
   }
-  if (auto error = rows_->make(numbers)) return error;
+  TRY(rows_->make(numbers));
   // A pack's weight is known from the sizes; rows and pairs learn theirs now.
-  if (kind_ == Kind::Packs) return llvm::Error::success();
+  if (kind_ == Kind::Packs) return Error::success();
   for (const int64_t item : items) {
     const text::TokenRow& row = rows_->row(rowsOf(item)[0]);
     weights_[item] = by_rows_ ? row.weight : sizeOf(row.chosen).weight;
   }
-  return llvm::Error::success();
+  return Error::success();
 }
 
 // An unknown value is 0, so the largest over the ranks is the value of the rank that knows it.
 void Items::tell(const Ranks& ranks) { weights_ = ranks.largestOf(std::move(weights_)); }
 
-double Items::weight(llvm::ArrayRef<int64_t> items) const {
+double Items::weight(ArrayRef<int64_t> items) const {
   double sum = 0;
   for (const int64_t item : items) sum += weights_[item];
   return sum;
@@ -210,8 +203,8 @@ std::vector<double> Items::lengths(int64_t item) const {
   std::vector<double> result;
   for (const int64_t number : rowsOf(item)) {
     const text::TokenRow& row = rows_->row(number);
-    result.push_back(static_cast<double>(row.chosen.size()));
-    if (row.rejected) result.push_back(static_cast<double>(row.rejected->size()));
+    result.push_back(double(row.chosen.size()));
+    if (row.rejected) result.push_back(double(row.rejected->size()));
   }
   return result;
 }
@@ -233,10 +226,10 @@ text::Pack Items::pack(int64_t item) const {
   // Packs have only single texts, never pairs (readParameters).
   std::vector<const text::Sample*> samples;
   for (const int64_t number : rowsOf(item)) samples.push_back(&rows_->row(number).chosen);
-  return text::packOf(samples, static_cast<size_t>(pack_size_));
+  return text::packOf(samples, size_t(pack_size_));
 }
 
-text::TokenBatch Items::batch(llvm::ArrayRef<int64_t> items) const {
+text::TokenBatch Items::batch(ArrayRef<int64_t> items) const {
   if (kind_ == Kind::Packs) {
     std::vector<text::Pack> packs;
     for (const int64_t item : items) packs.push_back(pack(item));
@@ -263,20 +256,18 @@ std::string tokenizerPath(const Parameters& parameters, const std::string& root)
   return parameters.tokenizer.empty() ? "" : (std::filesystem::path(root) / parameters.tokenizer).string();
 }
 
-llvm::Expected<Questions> openQuestions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
-                                        const std::string& model_folder, std::shared_ptr<const text::Tokenizer> known) {
+Expected<Questions> openQuestions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
+                                  const std::string& model_folder, std::shared_ptr<const text::Tokenizer> known) {
   const text::TokenRowsOptions options =
       text::apartFrom(rowsOptions(parameters, root, vocabulary, model_folder, 0),
                       std::filesystem::path(root) / parameters.questions, /*questions=*/true);
   if (!known) {
     std::vector<std::string> notes;  // those of the rows that are trained on
-    auto tokenizer = text::openTokenizer(options, notes);
-    if (!tokenizer) return tokenizer.takeError();
-    known = std::make_shared<const text::Tokenizer>(std::move(*tokenizer));
+    auto tokenizer = TRY(text::openTokenizer(options, notes));
+    known = std::make_shared<const text::Tokenizer>(std::move(tokenizer));
   }
-  auto questions = text::readQuestions(options, *known);
-  if (!questions) return questions.takeError();
-  return Questions{std::move(*questions), std::move(known)};
+  auto questions = TRY(text::readQuestions(options, *known));
+  return Questions{std::move(questions), std::move(known)};
 }
 
 int64_t heldOutOf(int64_t rows) { return std::clamp<int64_t>(rows / 10, 1, kMostHeldOut); }
@@ -289,7 +280,7 @@ struct Split {
 };
 
 /// Splits by the column of parts, or by the seed, so that left-out rows change neither sizes nor the draw.
-llvm::Expected<Split> split(const Source& source, const ValidationChoice& validation, uint64_t seed, bool hold_out) {
+Expected<Split> split(const Source& source, const ValidationChoice& validation, uint64_t seed, bool hold_out) {
   const auto count = std::ssize(source.survey.learning);
   const std::string& origin = source.rows->source().origin();
   Split result;
@@ -298,9 +289,8 @@ llvm::Expected<Split> split(const Source& source, const ValidationChoice& valida
       const bool apart = source.rows->source().isHeldOut(source.survey.learning[place]);
       (apart ? result.held_out : result.train).push_back(place);
     }
-    const auto held_out = hold_out ? static_cast<int64_t>(result.held_out.size()) : 1;
-    if (auto error = text::checkParts(validation.column, origin, static_cast<int64_t>(result.train.size()), held_out))
-      return error;
+    const auto held_out = hold_out ? int64_t(result.held_out.size()) : 1;
+    TRY(text::checkParts(validation.column, origin, int64_t(result.train.size()), held_out));
     return result;
   }
   result.train.resize(count);
@@ -340,40 +330,38 @@ void noteCopies(const Source& train, const std::vector<int64_t>& trained, const 
 }  // namespace
 
 /// Opens, surveys, splits, and packs; each step's remarks go to the notes.
-llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string& root, int64_t vocabulary,
-                                 const std::string& model_folder, uint64_t seed, bool hold_out, const Ranks& ranks) {
+Expected<RowSets> openRows(const Parameters& parameters, const std::string& root, int64_t vocabulary,
+                           const std::string& model_folder, uint64_t seed, bool hold_out, const Ranks& ranks) {
   const text::TokenRowsOptions options = rowsOptions(parameters, root, vocabulary, model_folder, seed);
   const bool made_up = options.data.path.empty();
   std::vector<plan::Note> notes;
-  auto data = openSource(options, parameters.packing, ranks, notes);
-  if (!data) return data.takeError();
-  auto parts = split(*data, parameters.validation, seed, hold_out);
-  if (!parts) return parts.takeError();
-  const std::string origin = data->rows->source().origin();
-  const auto& tokenizer = data->rows->source().tokenizer();
+  auto data = TRY(openSource(options, parameters.packing, ranks, notes));
+  auto parts = TRY(split(data, parameters.validation, seed, hold_out));
+  const std::string origin = data.rows->source().origin();
+  const auto& tokenizer = data.rows->source().tokenizer();
   // Rows of the data are evaluated, or all rows of other files.
-  Source apart = *data;
+  Source apart = data;
   if (hold_out && !parameters.validation.path.empty()) {
     const auto others =
         text::apartFrom(options, std::filesystem::path(root) / parameters.validation.path, /*questions=*/false);
-    if (auto error = openSource(others, /*packing=*/false, ranks, notes, tokenizer).moveInto(apart)) return error;
-    parts->held_out.resize(apart.survey.learning.size());
-    std::iota(parts->held_out.begin(), parts->held_out.end(), 0);
-    notes.push_back(fmt::format("{} rows of {} are evaluated", parts->held_out.size(), apart.rows->source().origin()));
-  } else if (!parts->held_out.empty()) {
-    notes.push_back(share(plan::Note::HeldOut, std::ssize(parts->held_out), std::ssize(data->survey.learning)));
+    apart = TRY(openSource(others, /*packing=*/false, ranks, notes, tokenizer));
+    parts.held_out.resize(apart.survey.learning.size());
+    std::iota(parts.held_out.begin(), parts.held_out.end(), 0);
+    notes.push_back(fmt::format("{} rows of {} are evaluated", parts.held_out.size(), apart.rows->source().origin()));
+  } else if (!parts.held_out.empty()) {
+    notes.push_back(share(plan::Note::HeldOut, std::ssize(parts.held_out), std::ssize(data.survey.learning)));
   }
-  if (hold_out && !made_up) noteCopies(*data, parts->train, apart, parts->held_out, notes);
+  if (hold_out && !made_up) noteCopies(data, parts.train, apart, parts.held_out, notes);
   // Held-out rows are never packed: evaluation weighs single rows.
-  Items held_out(apart.rows, at(apart.survey.learning, hold_out ? parts->held_out : std::vector<int64_t>()),
+  Items held_out(apart.rows, at(apart.survey.learning, hold_out ? parts.held_out : std::vector<int64_t>()),
                  parameters.per_row);
-  std::vector<int64_t> numbers = at(data->survey.learning, parts->train);
+  std::vector<int64_t> numbers = at(data.survey.learning, parts.train);
   if (!parameters.packing)
-    return RowSets{Items(data->rows, std::move(numbers), parameters.per_row), std::move(held_out), origin,
+    return RowSets{Items(data.rows, std::move(numbers), parameters.per_row), std::move(held_out), origin,
                    std::move(notes), tokenizer};
-  Items packs(data->rows, std::move(numbers), at(data->survey.sizes, parts->train), parameters.max_length);
+  Items packs(data.rows, std::move(numbers), at(data.survey.sizes, parts.train), parameters.max_length);
   notes.push_back(
-      fmt::format("{} rows are {} packs of {} tokens", parts->train.size(), packs.count(), parameters.max_length));
+      fmt::format("{} rows are {} packs of {} tokens", parts.train.size(), packs.count(), parameters.max_length));
   return RowSets{std::move(packs), std::move(held_out), origin, std::move(notes), tokenizer};
 }
 
@@ -385,7 +373,7 @@ const int64_t* Order::ofStep(int64_t step) {
   const int64_t epoch = step / stepsPerEpoch();
   if (epoch != epoch_) {
     // Made once per epoch; passes ask in order.
-    order_ = data::randomPermutation(count_, seed_ + static_cast<uint64_t>(epoch));
+    order_ = data::randomPermutation(count_, seed_ + uint64_t(epoch));
     epoch_ = epoch;
   }
   return order_.data() + step % stepsPerEpoch() * itemsPerStep();

@@ -3,9 +3,6 @@
 // The rows of a trial: split into rows trained on and rows held out, packed if asked for, and assigned to the places
 // of batches. A rank makes tokens of its own rows only, and tells the others what they must know of these.
 
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/Support/Error.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/text/batches.h"
 #include "runtime/data/text/questions.h"
 #include "runtime/data/text/token_rows.h"
@@ -39,7 +37,7 @@ class MadeRows {
 
   const text::TokenRows& source() const { return rows_; }
   /// Makes the rows that are not there yet, on as many threads as torch has. An error names file and row.
-  llvm::Error make(llvm::ArrayRef<int64_t> numbers);
+  Error make(ArrayRef<int64_t> numbers);
   /// A row that was made.
   const text::TokenRow& row(int64_t number) const { return *made_[number]; }
 
@@ -57,20 +55,19 @@ class Items {
   /// An item for each of these rows or pairs. `by_rows`: losses are means over rows; those of pairs always are.
   Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, bool by_rows);
   /// Packs of `size` tokens each, made of rows whose sizes are known before their tokens are made.
-  Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, llvm::ArrayRef<text::TextSize> sizes,
-        int64_t size);
+  Items(std::shared_ptr<MadeRows> rows, std::vector<int64_t> numbers, ArrayRef<text::TextSize> sizes, int64_t size);
 
   Kind kind() const { return kind_; }
   int64_t count() const { return std::ssize(weights_); }
   /// Makes the tokens of items that have none. An error names file and row.
-  llvm::Error make(llvm::ArrayRef<int64_t> items);
+  Error make(ArrayRef<int64_t> items);
   /// Tells the other ranks the weights of the items that this one made, and learns those of theirs. A collective.
   void tell(const Ranks& ranks);
 
   /// An item's weight in the mean of a step: that of the row or pair if losses are taken by rows, else the sum over its
   /// learnt tokens. Known for items that this rank made or was told of.
   double weight(int64_t item) const { return weights_[item]; }
-  double weight(llvm::ArrayRef<int64_t> items) const;
+  double weight(ArrayRef<int64_t> items) const;
   /// The number of an item's tokens without padding, and of pairs of a token and one that it sees: n (n + 1) / 2 in a
   /// row of n.
   double tokens(int64_t item) const;
@@ -78,10 +75,10 @@ class Items {
   /// The tokens of an item's longest text.
   double longest(int64_t item) const;
   /// The items as one batch; for pairs all chosen rows come first.
-  text::TokenBatch batch(llvm::ArrayRef<int64_t> items) const;
+  text::TokenBatch batch(ArrayRef<int64_t> items) const;
 
  private:
-  llvm::ArrayRef<int64_t> rowsOf(int64_t item) const;
+  ArrayRef<int64_t> rowsOf(int64_t item) const;
   /// The lengths of an item's texts.
   std::vector<double> lengths(int64_t item) const;
   text::Pack pack(int64_t item) const;
@@ -109,8 +106,8 @@ struct Questions {
   std::shared_ptr<const text::Tokenizer> tokenizer;
 };
 /// @param known the tokenizer, if it is open already
-llvm::Expected<Questions> openQuestions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
-                                        const std::string& model_folder, std::shared_ptr<const text::Tokenizer> known);
+Expected<Questions> openQuestions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
+                                  const std::string& model_folder, std::shared_ptr<const text::Tokenizer> known);
 
 /// The number of held-out rows: one in ten, at least one, at most this many.
 inline constexpr int64_t kMostHeldOut = 200;
@@ -124,8 +121,8 @@ std::string tokenizerPath(const Parameters& parameters, const std::string& root)
 /// are held out as parameters.validation says; without a choice heldOutOf(rows) of them, the last ones of a permutation
 /// seeded with `seed`. The rest stays in the file's order, and packs are made of it. Rows that a column holds out are
 /// never trained on. `vocabulary` is the model's size, `model_folder` its folder or "". A collective.
-llvm::Expected<RowSets> openRows(const Parameters& parameters, const std::string& root, int64_t vocabulary,
-                                 const std::string& model_folder, uint64_t seed, bool hold_out, const Ranks& ranks);
+Expected<RowSets> openRows(const Parameters& parameters, const std::string& root, int64_t vocabulary,
+                           const std::string& model_folder, uint64_t seed, bool hold_out, const Ranks& ranks);
 
 /// The items that each rank takes in each pass of each step. An epoch is a permutation of all items (torch's
 /// randperm, seeded with the trial's seed plus the epoch), of which rank r of W takes places r, r + W, …, as

@@ -18,7 +18,7 @@ using expc::plan::Note;
 namespace {
 
 std::vector<int64_t> all(const Items& items) {
-  std::vector<int64_t> numbers(static_cast<size_t>(items.count()));
+  std::vector<int64_t> numbers(size_t(items.count()));
   std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
 }
@@ -73,8 +73,8 @@ class File {
     REQUIRE(!llvm::sys::fs::createTemporaryFile("rows", "jsonl", path_));
     std::ofstream out(path_.str().str());
     for (int i = 0; i < 60; ++i)
-      out << R"({"input": ")" << std::string(static_cast<size_t>(1 + i * 37 % 110), 'q') << R"(", "output": ")"
-          << std::string(static_cast<size_t>(1 + i * 11 % 70), static_cast<char>('a' + i % 7)) << "\"}\n";
+      out << R"({"input": ")" << std::string(size_t(1 + i * 37 % 110), 'q') << R"(", "output": ")"
+          << std::string(size_t(1 + i * 11 % 70), char('a' + i % 7)) << "\"}\n";
   }
   ~File() { llvm::sys::fs::remove(path_); }
   std::string path() const { return path_.str().str(); }
@@ -123,8 +123,8 @@ TEST_CASE("what a batch holds is what its items say") {
     if (pairs)
       CHECK(sets.train.weight({1, 4, 2}) == 3);
     else
-      CHECK(static_cast<double>(batch.learnt) == sets.train.weight({1, 4, 2}));
-    CHECK(static_cast<double>(batch.real) == sets.train.tokens(1) + sets.train.tokens(4) + sets.train.tokens(2));
+      CHECK(double(batch.learnt) == sets.train.weight({1, 4, 2}));
+    CHECK(double(batch.real) == sets.train.tokens(1) + sets.train.tokens(4) + sets.train.tokens(2));
   }
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("packs learn what their rows learn, and rows in them see themselves on
   }
   for (int64_t i = 0; i < rows.train.count(); ++i) seen_in_rows += rows.train.seen(i);
   CHECK(seen == seen_in_rows);
-  CHECK(tokens < 256.0 * static_cast<double>(packs.train.count()));
+  CHECK(tokens < 256.0 * double(packs.train.count()));
 }
 
 TEST_CASE("rows of which nothing is left to learn are left out, or the reason why there is none") {
@@ -157,10 +157,10 @@ TEST_CASE("rows of which nothing is left to learn are left out, or the reason wh
   for (int64_t i = 0; i < sets.train.count(); ++i) CHECK(sets.train.weight(i) > 0);
   REQUIRE(sets.notes.size() == 2);
   CHECK(sets.notes[0].code == Note::Truncated);
-  CHECK(sets.notes[1] == Note(Note::Unlearnt, "", static_cast<double>(30 - sets.train.count()), "", 30));
+  CHECK(sets.notes[1] == Note(Note::Unlearnt, "", double(30 - sets.train.count()), "", 30));
   parameters.max_length = 16;
   auto none = openRows(parameters, "/", 1000, "", 7, false, {});
-  REQUIRE_FALSE(static_cast<bool>(none));
+  REQUIRE_FALSE(bool(none));
   CHECK(llvm::toString(none.takeError()).find("raise max_length") != std::string::npos);
 }
 
@@ -268,7 +268,7 @@ TEST_CASE("pairs whose answers do not differ are left out and counted, by every 
   llvm::sys::fs::remove(parameters.data.path);
   parameters.data.path = written([](int) { return "same"; });
   auto none = openRows(parameters, "/", 1000, "", 7, false, {});
-  REQUIRE_FALSE(static_cast<bool>(none));
+  REQUIRE_FALSE(bool(none));
   CHECK(llvm::toString(none.takeError()).find("there is nothing to prefer") != std::string::npos);
   llvm::sys::fs::remove(parameters.data.path);
 }
@@ -286,7 +286,7 @@ TEST_CASE("weights of rows are those of their tokens, or of the rows where losse
   CHECK(batch.row_weights.empty());
   CHECK(batch.weights.size() == batch.labels.size());
   CHECK(batch.weights.front() == 1);
-  CHECK(std::count(batch.weights.begin(), batch.weights.end(), 0.5) >= static_cast<int64_t>(plain));
+  CHECK(std::count(batch.weights.begin(), batch.weights.end(), 0.5) >= int64_t(plain));
   parameters.packing = true;
   parameters.max_length = 256;
   const RowSets packs = open(parameters, false);

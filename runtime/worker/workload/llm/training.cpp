@@ -17,6 +17,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/llvm.h"
 #include "runtime/data/images/sampler.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/workload/llm/model.h"
@@ -27,8 +28,6 @@ namespace {
 
 using profile::Phase, profile::Range;
 
-using base::failure;
-
 /// The mean loss of each row's learnt tokens by their weights, [rows].
 at::Tensor rowLosses(llama::Decoder& decoder, const TokenPass& pass) {
   const at::Tensor sums = decoder.rowLogProbs(pass.input, pass.labelled);
@@ -37,34 +36,31 @@ at::Tensor rowLosses(llama::Decoder& decoder, const TokenPass& pass) {
 
 }  // namespace
 
-llvm::Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
-                                                           const Settings& settings) {
+Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, const Parameters& parameters,
+                                                     const Settings& settings) {
   // The parameter says how many ranks were planned; a launcher that starts another number would measure something
   // else.
   if (parameters.gpus != context.spec.world_size)
     return failure("parameter gpus is {}, but the launcher started {} ranks", parameters.gpus, context.spec.world_size);
   std::unique_ptr<Training> training(new Training(context, parameters));
   training->begin(parameters.pin_memory);
-  if (auto error = training->build(settings)) return error;
+  TRY(training->build(settings));
   training->connect();
   return training;
 }
 
 /// Builds everything in the order of what can fail soonest: the model's fit into memory, the rows, then the weights.
-llvm::Error Training::build(const Settings& settings) {
+Error Training::build(const Settings& settings) {
   const protocol::TrialSpec& spec = context_.spec;
-  auto model = Model::open(parameters_, spec.root);
-  if (!model) return model.takeError();
+  auto model = TRY(Model::open(parameters_, spec.root));
   // Ask for memory before anything large exists: on the CPU the system would kill a process, perhaps another one.
-  if (context_.device.torchDevice().is_cpu()) requireFit(model->config, parameters_, spec.world_size);
+  if (context_.device.torchDevice().is_cpu()) requireFit(model.config, parameters_, spec.world_size);
   comm::Communicator& communicator = context_.communicator;
   ranks_ = {communicator.rank(), communicator.worldSize(), [&communicator](std::vector<double> own) {
               return communicator.allReduce(std::move(own), comm::Reduction::Max);
             }};
-  if (auto error = openRows(parameters_, spec.root, model->config.vocabulary, model->path, spec.seed,
-                            /*hold_out=*/settings.epochs > 0, ranks_)
-                       .moveInto(rows_))
-    return error;
+  rows_ = TRY(openRows(parameters_, spec.root, model.config.vocabulary, model.path, spec.seed,
+                       /*hold_out=*/settings.epochs > 0, ranks_));
   llvm::append_range(notes_, rows_->notes);
   // Too few items for one step would make epochs empty.
   order_.emplace(rows_->train.count(), spec.world_size, parameters_.batch, parameters_.accumulation, spec.seed);
@@ -78,16 +74,15 @@ llvm::Error Training::build(const Settings& settings) {
   // Tokens are made before the clock: for all steps of a timed trial, or for an epoch at a time in a quality trial.
   if (settings.epochs > 0) prepared_at_once_ = stepsPerEpoch();
   const int64_t steps = settings.warmup + settings.over(stepsPerEpoch()).steps + kTracedSteps;
-  if (auto error = prepareSteps(settings.epochs > 0 ? prepared_at_once_ : steps)) return error;
+  TRY(prepareSteps(settings.epochs > 0 ? prepared_at_once_ : steps));
   const int64_t held_out = rows_->held_out.count();
-  if (auto error = rows_->held_out.make(data::evaluationShard(held_out, ranks_.count, ranks_.rank))) return error;
+  TRY(rows_->held_out.make(data::evaluationShard(held_out, ranks_.count, ranks_.rank)));
   if (!parameters_.questions.empty() && settings.epochs > 0) {
-    auto questions = openQuestions(parameters_, spec.root, model->config.vocabulary, model->path, rows_->tokenizer);
-    if (!questions) return questions.takeError();
-    questions_ = std::move(questions->all);
-    tokenizer_ = std::move(questions->tokenizer);
+    auto questions = TRY(openQuestions(parameters_, spec.root, model.config.vocabulary, model.path, rows_->tokenizer));
+    questions_ = std::move(questions.all);
+    tokenizer_ = std::move(questions.tokenizer);
   }
-  origin_ = {model->path, model->folder ? model->folder->naming() : llama::Naming::HuggingFace,
+  origin_ = {model.path, model.folder ? model.folder->naming() : llama::Naming::HuggingFace,
              tokenizerPath(parameters_, spec.root)};
   // The weights, which take longest, come after everything that a user may have got wrong.
   feed_.emplace(context_.device, parameters_.pin_memory);
@@ -98,11 +93,10 @@ llvm::Error Training::build(const Settings& settings) {
     references_.emplace(2 * (rows_->train.count() + rows_->held_out.count()), sharded ? &communicator : nullptr,
                         context_.device.torchDevice());
     // Another reference leaves the memory before the model is made, so that memory never holds both.
-    if (!parameters_.reference.empty())
-      if (auto error = askOtherModel(model->config.vocabulary, asked)) return error;
+    if (!parameters_.reference.empty()) TRY(askOtherModel(model.config.vocabulary, asked));
   }
-  decoder_ = model->decoder(parameters_, context_.device.torchDevice(), spec.seed, context_.communicator,
-                            /*without_values=*/spec.rehearsal);
+  decoder_ = model.decoder(parameters_, context_.device.torchDevice(), spec.seed, context_.communicator,
+                           /*without_values=*/spec.rehearsal);
   if (parameters_.hasAdapters() && !parameters_.adapters.empty())
     if (auto error = llama::loadAdapter(std::filesystem::path(spec.root) / parameters_.adapters, *decoder_))
       return failure("adapters: {}", std::move(error));
@@ -118,10 +112,10 @@ llvm::Error Training::build(const Settings& settings) {
   // With adapters the reference is the model without them, at any time. Otherwise the first step would destroy it.
   const bool destroyed = parameters_.dpo_full || !parameters_.saved.empty();
   return references_ && destroyed && parameters_.reference.empty() ? prepareReferences(*decoder_, asked)
-                                                                   : llvm::Error::success();
+                                                                   : Error::success();
 }
 
-llvm::Error Training::askOtherModel(int64_t vocabulary, int64_t steps) {
+Error Training::askOtherModel(int64_t vocabulary, int64_t steps) {
   Parameters other = parameters_;
   other.model = {"", parameters_.reference};
   other.dpo_full = true;  // no adapters
@@ -159,7 +153,7 @@ void Training::buildOptimizer(const Settings& settings) {
 }
 
 optimizer::WarmupSchedule Training::schedule(int64_t steps) {
-  const auto share = [steps](double of) { return static_cast<int64_t>(std::ceil(of * static_cast<double>(steps))); };
+  const auto share = [steps](double of) { return int64_t(std::ceil(of * double(steps))); };
   const optimizer::WarmupSchedule result{
       .base = parameters_.learning_rate,
       .warmup_steps = parameters_.warmup_share > 0 ? share(parameters_.warmup_share) : parameters_.warmup_steps,
@@ -185,14 +179,14 @@ int64_t Training::evaluatesEvery() const {
   return parameters_.evaluate_every == Parameters::kEachEpoch ? stepsPerEpoch() : parameters_.evaluate_every;
 }
 
-llvm::Error Training::addEvaluation(Course& course) {
-  if (auto error = evaluate(course).moveInto(evaluated_)) return error;
+Error Training::addEvaluation(Course& course) {
+  evaluated_ = TRY(evaluate(course));
   course.evaluations.push_back(evaluated_->loss);
-  return llvm::Error::success();
+  return Error::success();
 }
 
 // Numbers: pairs trained on first, then held-out ones; two rows each.
-std::vector<int64_t> Training::referenceRows(llvm::ArrayRef<int64_t> pairs, bool held_out) const {
+std::vector<int64_t> Training::referenceRows(ArrayRef<int64_t> pairs, bool held_out) const {
   const int64_t first = held_out ? rows_->train.count() : 0;
   std::vector<int64_t> rows;
   for (const int64_t side : {0, 1})
@@ -200,13 +194,13 @@ std::vector<int64_t> Training::referenceRows(llvm::ArrayRef<int64_t> pairs, bool
   return rows;
 }
 
-at::Tensor Training::reference(const TokenPass& pass, llvm::ArrayRef<int64_t> pairs, bool held_out) {
+at::Tensor Training::reference(const TokenPass& pass, ArrayRef<int64_t> pairs, bool held_out) {
   return references_->of(
       referenceRows(pairs, held_out), [&] { return decoder_->referenceLogProbs(pass.input, pass.labelled); },
       pass.beside);
 }
 
-llama::DpoResult Training::preferences(const TokenPass& pass, llvm::ArrayRef<int64_t> pairs, bool held_out) {
+llama::DpoResult Training::preferences(const TokenPass& pass, ArrayRef<int64_t> pairs, bool held_out) {
   const at::Tensor before = reference(pass, pairs, held_out);
   const at::Tensor policy = decoder_->rowLogProbs(pass.input, pass.labelled);
   const bool by_length = parameters_.preference.by_length;
@@ -214,22 +208,22 @@ llama::DpoResult Training::preferences(const TokenPass& pass, llvm::ArrayRef<int
                     by_length ? pass.labelled.perRow(policy.size(0), policy.scalar_type()) : at::Tensor());
 }
 
-llvm::Error Training::prepareReferences(llama::Decoder& model, int64_t steps) {
+Error Training::prepareReferences(llama::Decoder& model, int64_t steps) {
   // A set of pairs, since later epochs repeat those of earlier ones.
   std::vector<bool> used(rows_->train.count());
   for (int64_t step = 0; step < steps; ++step) {
     const int64_t* items = order_->ofStep(step);
     for (int64_t i = 0; i < order_->itemsPerStep(); ++i) used[items[i]] = true;
   }
-  std::vector<int64_t> train, held_out(static_cast<size_t>(rows_->held_out.count()));
+  std::vector<int64_t> train, held_out(size_t(rows_->held_out.count()));
   for (size_t i = 0; i < used.size(); ++i)
-    if (used[i]) train.push_back(static_cast<int64_t>(i));
+    if (used[i]) train.push_back(int64_t(i));
   std::iota(held_out.begin(), held_out.end(), 0);
-  if (auto error = askReference(model, train, /*held_out=*/false)) return error;
-  return held_out.empty() ? llvm::Error::success() : askReference(model, held_out, /*held_out=*/true);
+  TRY(askReference(model, train, /*held_out=*/false));
+  return held_out.empty() ? Error::success() : askReference(model, held_out, /*held_out=*/true);
 }
 
-llvm::Error Training::askReference(llama::Decoder& model, const std::vector<int64_t>& pairs, bool held_out) {
+Error Training::askReference(llama::Decoder& model, const std::vector<int64_t>& pairs, bool held_out) {
   const auto count = std::ssize(pairs), ranks = int64_t{context_.communicator.worldSize()};
   const int64_t rank = context_.communicator.rank(), most = (count + ranks - 1) / ranks;
   std::vector<double> values(2 * count);  // the chosen rows', then the rejected ones'
@@ -241,10 +235,8 @@ llvm::Error Training::askReference(llama::Decoder& model, const std::vector<int6
       if (i * ranks + rank < count) places.push_back(i * ranks + rank);
     for (const int64_t place : places) chosen.push_back(pairs[place]);
     if (chosen.empty()) chosen.push_back(pairs.front());
-    auto pass = load(held_out, chosen);
-    if (!pass) return pass.takeError();
-    const at::Tensor found =
-        model.referenceLogProbs(pass->input, pass->labelled).to(at::kCPU, at::kDouble).contiguous();
+    auto pass = TRY(load(held_out, chosen));
+    const at::Tensor found = model.referenceLogProbs(pass.input, pass.labelled).to(at::kCPU, at::kDouble).contiguous();
     const double* of = found.const_data_ptr<double>();
     for (size_t i = 0; i < places.size(); ++i) {
       values[places[i]] = of[i];
@@ -254,31 +246,31 @@ llvm::Error Training::askReference(llama::Decoder& model, const std::vector<int6
   // Each value is on one rank and zero on the others, so the sum is exact.
   values = context_.communicator.allReduce(std::move(values), comm::Reduction::Sum);
   references_->of(referenceRows(pairs, held_out), [&] { return at::tensor(values, at::kDouble); });
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error Training::prepareSteps(int64_t count) {
+Error Training::prepareSteps(int64_t count) {
   std::vector<int64_t> own;
   for (int64_t step = prepared_; step < prepared_ + count; ++step)
     for (int64_t pass = 0; pass < order_->accumulation(); ++pass) {
       const std::vector<int64_t> items = order_->items(step, pass, ranks_.rank);
       llvm::append_range(own, items);
     }
-  if (auto error = rows_->train.make(own)) return error;
+  TRY(rows_->train.make(own));
   rows_->train.tell(ranks_);
   prepared_ += count;
-  return llvm::Error::success();
+  return Error::success();
 }
 
 double Training::weightOfStep() {
-  return rows_->train.weight({order_->ofStep(steps_done_), static_cast<size_t>(order_->itemsPerStep())});
+  return rows_->train.weight({order_->ofStep(steps_done_), size_t(order_->itemsPerStep())});
 }
 
-llvm::Expected<TokenPass> Training::load(bool held_out, llvm::ArrayRef<int64_t> items) {
+Expected<TokenPass> Training::load(bool held_out, ArrayRef<int64_t> items) {
   const auto begin = std::chrono::steady_clock::now();
   const Range range(Phase::Load);
   Items& from = held_out ? rows_->held_out : rows_->train;
-  if (auto error = from.make(items)) return error;
+  TRY(from.make(items));
   // DPO's references are kept on the device, so their row numbers travel with the batch.
   TokenPass pass =
       feed_->send(from.batch(items), references_ ? at::tensor(referenceRows(items, held_out)) : at::Tensor());
@@ -286,33 +278,32 @@ llvm::Expected<TokenPass> Training::load(bool held_out, llvm::ArrayRef<int64_t> 
   return pass;
 }
 
-at::Tensor Training::lossSum(const TokenPass& pass, llvm::ArrayRef<int64_t> items, bool held_out,
-                             llama::DpoResult* rewards) {
+at::Tensor Training::lossSum(const TokenPass& pass, ArrayRef<int64_t> items, bool held_out, llama::DpoResult* rewards) {
   if (!references_ && !parameters_.per_row) return decoder_->lossSum(pass.input, pass.labelled);
   const llama::DpoResult result = references_ ? preferences(pass, items, held_out) : llama::DpoResult();
   if (rewards) *rewards = result;
   return llama::weighted(references_ ? result.losses : rowLosses(*decoder_, pass), pass.row_weights).sum();
 }
 
-llvm::Expected<bool> Training::step() {
+Expected<bool> Training::step() {
   if (!epoch_range_) epoch_range_.emplace(Phase::Epoch);
   const Range range(Phase::Step);
   // A restored training starts behind the prepared steps.
   if (steps_done_ >= prepared_) {
     prepared_ = steps_done_;
-    if (auto error = prepareSteps(prepared_at_once_)) return error;
+    TRY(prepareSteps(prepared_at_once_));
   }
   const auto of = [&](int64_t pass) { return order_->items(steps_done_, pass, context_.communicator.rank()); };
-  if (auto error = take(weightOfStep(), of)) return error;
+  TRY(take(weightOfStep(), of));
   if (++steps_done_ % stepsPerEpoch() == 0) epoch_range_.reset();
   return true;
 }
 
-llvm::Expected<std::vector<int64_t>> Training::widestItems() {
+Expected<std::vector<int64_t>> Training::widestItems() {
   Items& items = rows_->train;
   // Each rank makes the tokens of its part, and learns the other lengths.
   const std::vector<int64_t> own = data::evaluationShard(items.count(), ranks_.count, ranks_.rank);
-  if (auto error = items.make(own)) return error;
+  TRY(items.make(own));
   std::vector<double> longest(items.count());
   for (const int64_t item : own) longest[item] = items.longest(item);
   longest = ranks_.largestOf(std::move(longest));
@@ -320,26 +311,25 @@ llvm::Expected<std::vector<int64_t>> Training::widestItems() {
   std::iota(widest.begin(), widest.end(), 0);
   std::ranges::stable_sort(widest, std::greater(), [&](int64_t item) { return longest[item]; });
   widest.resize(std::min(parameters_.batch, items.count()));
-  if (auto error = items.make(widest)) return error;
+  TRY(items.make(widest));
   return widest;
 }
 
-llvm::Expected<bool> Training::widestStep() {
+Expected<bool> Training::widestStep() {
   if (parameters_.packing) return false;  // all packs have one length
-  auto widest = widestItems();
-  if (!widest) return widest.takeError();
-  const double weight = rows_->train.weight(*widest) * static_cast<double>(order_->accumulation() * ranks_.count);
-  if (auto error = take(weight, [&](int64_t) { return *widest; })) return error;
+  auto widest = TRY(widestItems());
+  const double weight = rows_->train.weight(widest) * double(order_->accumulation() * ranks_.count);
+  TRY(take(weight, [&](int64_t) { return widest; }));
   return true;
 }
 
-llvm::Error Training::take(double weight, const std::function<std::vector<int64_t>(int64_t pass)>& of) {
+Error Training::take(double weight, const std::function<std::vector<int64_t>(int64_t pass)>& of) {
   // The reducer averages over ranks, but the loss is divided by all ranks' weight already: multiply by their number.
   const double ranks = reducer_ ? context_.communicator.worldSize() : 1;
   for (int64_t number = 0; number < order_->accumulation(); ++number) {
     const std::vector<int64_t> items = of(number);
     TokenPass pass;
-    if (auto error = load(/*held_out=*/false, items).moveInto(pass)) return error;
+    pass = TRY(load(/*held_out=*/false, items));
     // Only a step's last pass reduces, as with DistributedDataParallel's no_sync before it.
     const bool reduces = reducer_ && number + 1 == order_->accumulation();
     at::Tensor loss;
@@ -358,17 +348,17 @@ llvm::Error Training::take(double weight, const std::function<std::vector<int64_
       work_.tokens += rows_->train.tokens(item);
       work_.flops += flops_->of(rows_->train.tokens(item), rows_->train.seen(item));
     }
-    work_.computed += static_cast<double>(pass.input.tokens.numel());
+    work_.computed += double(pass.input.tokens.numel());
   }
   {
     const Range optimizer(Phase::Optimizer);
     losses_.push_back(steps_->finish().loss);
   }
   if (reducer_) reducer_->settle();  // makes the host wait, in the first step only
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Expected<Evaluation> Training::evaluate(Course& course) {
+Expected<Evaluation> Training::evaluate(Course& course) {
   const auto begin = std::chrono::steady_clock::now();
   at::NoGradGuard no_grad;
   const uint64_t passes = decoder_->passes();  // what dropout drops in later steps depends on them
@@ -386,7 +376,7 @@ llvm::Expected<Evaluation> Training::evaluate(Course& course) {
     const std::vector<int64_t> chosen =
         left == 0 ? std::vector<int64_t>{0} : std::vector<int64_t>(own.begin() + from, own.begin() + from + left);
     TokenPass pass;
-    if (auto error = load(/*held_out=*/true, chosen).moveInto(pass)) return error;
+    pass = TRY(load(/*held_out=*/true, chosen));
     llama::DpoResult rewards;
     // .item() waits for the device, which an evaluation may do.
     const double pass_loss = lossSum(pass, chosen, /*held_out=*/true, &rewards).item<double>();
@@ -394,8 +384,8 @@ llvm::Expected<Evaluation> Training::evaluate(Course& course) {
     loss += pass_loss;
     weight += items.weight(chosen);
     if (!references_) continue;
-    margin += rewards.margin() * static_cast<double>(left);
-    accurate += rewards.accuracy() * static_cast<double>(left);
+    margin += rewards.margin() * double(left);
+    accurate += rewards.accuracy() * double(left);
   }
   decoder_->setTraining(true);
   decoder_->setPasses(passes);
@@ -404,8 +394,8 @@ llvm::Expected<Evaluation> Training::evaluate(Course& course) {
   Evaluation result;
   result.loss = sums[0] / sums[1];
   if (references_) {
-    result.margin = sums[2] / static_cast<double>(items.count());
-    result.accuracy = sums[3] / static_cast<double>(items.count());
+    result.margin = sums[2] / double(items.count());
+    result.accuracy = sums[3] / double(items.count());
   }
   course.evaluation_s += base::secondsSince(begin);
   return result;

@@ -4,7 +4,6 @@
 // by step. training.cpp has the steps, finetune.cpp the metrics, checkpoints and results.
 
 #include <ATen/core/Tensor.h>
-#include <llvm/Support/Error.h>
 #include <llvm/Support/JSON.h>
 
 #include <functional>
@@ -13,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/llvm.h"
 #include "runtime/data/model/safetensors.h"
 #include "runtime/data/text/batches.h"
 #include "runtime/data/text/questions.h"
@@ -90,67 +90,67 @@ class Training : public workload::Training {
   /// weight, it also computes all reference log-probabilities of the trial, while the model is still the reference.
   /// With epochs in the settings rows are held out and the learning rate follows the recipes' schedule; without, all
   /// steps are alike. The context must outlive the training.
-  static llvm::Expected<std::unique_ptr<Training>> create(TrialContext& context, const Parameters& parameters,
-                                                          const Settings& settings);
+  static Expected<std::unique_ptr<Training>> create(TrialContext& context, const Parameters& parameters,
+                                                    const Settings& settings);
 
   /// Always returns true: after an epoch's last item the next epoch begins.
-  llvm::Expected<bool> step() override;
+  Expected<bool> step() override;
   /// A step in which each rank has the rows with the longest texts of all.
-  llvm::Expected<bool> widestStep() override;
+  Expected<bool> widestStep() override;
   int64_t stepsPerEpoch() const override { return order_->stepsPerEpoch(); }
   int64_t stepsOf(int64_t epochs) const override;
   int64_t evaluatesEvery() const override;
-  llvm::Error addEvaluation(Course& course) override;
+  Error addEvaluation(Course& course) override;
   double loadWaitSeconds() const override { return load_wait_; }
-  void describe(llvm::json::Object& environment) const override;
+  void describe(json::Object& environment) const override;
   void beginTimed() override { work_ = {}; }
   std::vector<profile::Measure> measure(const Clocked& clocked, int64_t steps) override;
   Snapshot snapshot() override;
-  llvm::Error restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) override;
-  llvm::json::Object counts() const override;
-  llvm::Expected<QualityResult> judge(Course& course) override;
-  llvm::Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
+  Error restore(const safetensors::File& model, const safetensors::File& rest, const Done& done) override;
+  json::Object counts() const override;
+  Expected<QualityResult> judge(Course& course) override;
+  Expected<std::vector<std::string>> leave(const CheckpointFolder& folder, int64_t epochs) override;
 
  private:
   Training(TrialContext& context, const Parameters& parameters)
       : workload::Training(context), parameters_(parameters) {}
   /// Reads rows and makes model, optimiser and, for DPO, references.
-  llvm::Error build(const Settings& settings);
+  Error build(const Settings& settings);
   /// Brings the reducer into the state that it has after a first pass (before restore()).
-  llvm::Error rehearse();
+  Error rehearse();
   /// Without epochs in the settings the rate is constant.
   void buildOptimizer(const Settings& settings);
   /// The rate of each step of a quality trial. Notes what the number of steps makes of it.
   optimizer::WarmupSchedule schedule(int64_t steps);
   /// Computes by a model the reference for all pairs that so many steps and the evaluation will see.
-  llvm::Error prepareReferences(llama::Decoder& model, int64_t steps);
+  Error prepareReferences(llama::Decoder& model, int64_t steps);
   /// Computes the reference by another model, which must have as many tokens and is in memory only while it does.
-  llvm::Error askOtherModel(int64_t vocabulary, int64_t steps);
+  Error askOtherModel(int64_t vocabulary, int64_t steps);
   /// Computes and stores the reference for these pairs, each rank its part. A collective.
-  llvm::Error askReference(llama::Decoder& model, const std::vector<int64_t>& pairs, bool held_out);
+  Error askReference(llama::Decoder& model, const std::vector<int64_t>& pairs, bool held_out);
   /// Losses and rewards of a pass's pairs.
-  llama::DpoResult preferences(const TokenPass& pass, llvm::ArrayRef<int64_t> pairs, bool held_out);
+  llama::DpoResult preferences(const TokenPass& pass, ArrayRef<int64_t> pairs, bool held_out);
   /// The reference's log-probabilities of a pass's rows, stored or computed now.
-  at::Tensor reference(const TokenPass& pass, llvm::ArrayRef<int64_t> pairs, bool held_out);
+  at::Tensor reference(const TokenPass& pass, ArrayRef<int64_t> pairs, bool held_out);
   /// The numbers of pairs' rows among all rows of the trial: chosen ones first, then rejected ones.
-  std::vector<int64_t> referenceRows(llvm::ArrayRef<int64_t> pairs, bool held_out) const;
+  std::vector<int64_t> referenceRows(ArrayRef<int64_t> pairs, bool held_out) const;
   /// The sum of a pass's losses, each times its weight: of tokens, rows or pairs. Of pairs also `rewards`, if asked.
-  at::Tensor lossSum(const TokenPass& pass, llvm::ArrayRef<int64_t> items, bool held_out,
+  at::Tensor lossSum(const TokenPass& pass, ArrayRef<int64_t> items, bool held_out,
                      llama::DpoResult* rewards = nullptr);
   /// One step with the items that `of` gives each pass.
-  llvm::Error take(double weight, const std::function<std::vector<int64_t>(int64_t pass)>& of);
+  Error take(double weight, const std::function<std::vector<int64_t>(int64_t pass)>& of);
   /// The items with the longest texts, as many as a batch has. A collective.
-  llvm::Expected<std::vector<int64_t>> widestItems();
+  Expected<std::vector<int64_t>> widestItems();
   /// The divisor of a step's losses: the weights of all its items, of all passes and ranks. Every rank knows it
   /// beforehand (Items::tell), so a step needs no message for it.
   double weightOfStep();
   /// Makes tokens for this rank's part of the next steps, and tells the other ranks their weights. A collective.
-  llvm::Error prepareSteps(int64_t count);
+  Error prepareSteps(int64_t count);
   /// A batch of these items on the device; adds the time to the time waited for data.
-  llvm::Expected<TokenPass> load(bool held_out, llvm::ArrayRef<int64_t> items);
+  Expected<TokenPass> load(bool held_out, ArrayRef<int64_t> items);
   /// Evaluates the held-out rows, each once over all ranks, and adds the time to the course. Changes nothing that a
   /// later step depends on. A collective.
-  llvm::Expected<Evaluation> evaluate(Course& course);
+  Expected<Evaluation> evaluate(Course& course);
   /// Asks the model the study's questions, on every rank the same, and returns the share of right answers. A
   /// collective.
   double answered();
