@@ -145,7 +145,7 @@ std::optional<std::vector<Subject>> subjectsOf(const StudyOptions& options, cons
 Error guessTemplate(text::DatasetOptions& options) {
   auto reader = TRY(text::RowReader::open(options.path));
   Object row;
-  auto more = TRY(reader->next(row));
+  TRY(reader->next(row));
   const bool pairs = row.get("chosen") && row.get("rejected");
   options.pairs |= pairs;
   const std::pair<const char*, text::Template> columns[] = {{"tools", text::Template::Chat},
