@@ -282,20 +282,19 @@ Error checkPointer(const std::string& pointer) {
 
 Expected<JsonNumbers> readJson(StringRef text, const std::string& pointer, Which which) {
   JsonNumbers result;
-  auto error = visit(text, pointer, which, [&](ArrayRef<const Value*> values) -> Error {
+  const auto add = [&](ArrayRef<const Value*> values) -> Error {
     result.places = std::max(result.places, values.size());
-    for (const Value* value : values)
-      if (auto wrong = addNumbers(*value, pointer, result)) return wrong;
+    for (const Value* value : values) TRY(addNumbers(*value, pointer, result));
     return Error::success();
-  });
-  if (error) return error;
+  };
+  TRY(visit(text, pointer, which, add));
   return result;
 }
 
 Expected<RowTexts> jsonRows(StringRef text, std::string_view rows, const std::string& pointer) {
   const std::vector<std::string> below = tokensOf(StringRef(pointer).drop_front(rows.size()));
   RowTexts found;
-  auto error = visit(text, std::string(rows), Which::All, [&](ArrayRef<const Value*> values) -> Error {
+  const auto add_rows = [&](ArrayRef<const Value*> values) -> Error {
     for (const Value* row : values) {
       if (found.size() == kMostValues) return failure("it has more than a million rows");
       std::vector<std::string>& texts = found.emplace_back();
@@ -310,8 +309,8 @@ Expected<RowTexts> jsonRows(StringRef text, std::string_view rows, const std::st
       }
     }
     return Error::success();
-  });
-  if (error) return error;
+  };
+  TRY(visit(text, std::string(rows), Which::All, add_rows));
   return found;
 }
 
@@ -322,8 +321,7 @@ Expected<uint64_t> countJson(StringRef text, const std::string& pointer) {
     return Error::success();
   });
   // Nothing there is none of them.
-  error = llvm::handleErrors(std::move(error), [](const NoValue&) {});
-  if (error) return error;
+  TRY(llvm::handleErrors(std::move(error), [](const NoValue&) {}));
   return count;
 }
 

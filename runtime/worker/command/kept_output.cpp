@@ -41,11 +41,9 @@ struct Document {
   json::Object files;
 };
 constexpr auto kDocument = [](base::JsonRecord& io, Document& document) {
-  io.field("wall", document.output.end.wall_seconds);
-  io.field("cpu_time", document.output.end.cpu_seconds);
-  io.field("peak", document.output.end.peak_bytes);
-  io.field("left_out", document.output.left_out);
-  io.field("files", document.files);
+  ProgramEnd& end = document.output.end;
+  io.required("wall", end.wall_seconds, "cpu_time", end.cpu_seconds, "peak", end.peak_bytes, "left_out",
+              document.output.left_out, "files", document.files);
 };
 
 /// Whether a name is a path inside the folder; a stranger's file may contain anything.
@@ -70,9 +68,10 @@ Expected<std::string> readDocument(const std::string& path) {
   auto file = TRY(readFile(path, kMostDocument));
   auto [head, body] = file->getBuffer().split('\n');
   uint64_t size = 0;
-  if (!head.consume_front(kMark)) return failed(path, "this is not a stored output");
+  const bool marked = head.consume_front(kMark);
   const auto [how, number] = head.split(' ');
-  if (number.getAsInteger(10, size) || size > kMostDocument) return failed(path, "this is not a stored output");
+  if (!marked || number.getAsInteger(10, size) || size > kMostDocument)
+    return failed(path, "this is not a stored output");
   if (how == "plain") return body.str();
   llvm::SmallVector<uint8_t, 0> document;
   if (how != "zstd" || !llvm::compression::zstd::isAvailable())

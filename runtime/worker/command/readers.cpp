@@ -28,6 +28,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/prefixed.h"
 #include "runtime/base/text.h"
 
 namespace expc::command {
@@ -249,9 +250,8 @@ Expected<double> readSize(const std::string& path) {
 
 Error compareFiles(const std::string& path, const std::string& wanted, uint64_t most) {
   auto found = TRY(readFile(path, most));
-  auto other = readFile(wanted, most);
-  if (!other) return failure("what it is compared with: {}", other.takeError());
-  const StringRef left = found->getBuffer(), right = (*other)->getBuffer();
+  auto other = TRY(prefixed("what it is compared with", readFile(wanted, most)));
+  const StringRef left = found->getBuffer(), right = other->getBuffer();
   if (left == right) return Error::success();
   const auto at = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first;
   return failure("it differs from line {} on ({} bytes, {} wanted)", 1 + std::count(left.begin(), at, '\n'),
@@ -266,24 +266,21 @@ static Expected<std::vector<std::pair<size_t, std::string>>> cellsOf(StringRef t
                                                                      Cells wanted) {
   files::CsvRows rows(text, files::CsvRows::Blanks::Dropped);
   std::vector<std::string> names, cells;
-  std::optional<size_t> place;
+  auto any = TRY(prefixed("row 1", rows.next(names)));
+  if (!any) return failure("it is empty");
+  auto place = TRY(placeOf(column, names, text));
   std::vector<std::pair<size_t, std::string>> found;
-  for (size_t row = 1;; ++row) {
-    auto more = rows.next(row == 1 ? names : cells);
+  for (size_t row = 2;; ++row) {
+    auto more = rows.next(cells);
     if (!more) return failure("row {}: {}", row, more.takeError());
-    if (!*more && row == 1) return failure("it is empty");
     if (!*more) break;
-    if (row == 1) {
-      place = TRY(placeOf(column, names, text));
-      continue;
-    }
     // A table whose rows have changing lengths has been written by two programs, or is no table.
     if (cells.size() != names.size())
       return failure("row {} has {} cells, the first row has {}", row, cells.size(), names.size());
     // Loggers leave cells empty in rows that are about something else.
-    if (wanted != Cells::All && StringRef(cells[*place]).trim().empty()) continue;
+    if (wanted != Cells::All && StringRef(cells[place]).trim().empty()) continue;
     if (wanted == Cells::Last) found.clear();
-    found.emplace_back(row, std::move(cells[*place]));
+    found.emplace_back(row, std::move(cells[place]));
     if (found.size() > kMostValues) return failure("the column '{}' has more than a million values", column);
   }
   return found;

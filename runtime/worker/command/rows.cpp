@@ -135,8 +135,8 @@ Expected<std::map<std::string, RowValue>> RowReader::read(const CommandMetric& m
   if (counts) {
     auto column = TRY(texts(metric, metric.where, text, false));
     for (const std::vector<std::string>& row : column) rows.emplace_back(row.size());
-  } else if (auto error = numbers(metric, text).moveInto(rows)) {
-    return error;
+  } else {
+    rows = TRY(numbers(metric, text));
   }
   std::map<std::string, Values> all;
   std::map<std::string, size_t> seen;  // the row of a key
