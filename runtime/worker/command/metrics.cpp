@@ -5,6 +5,7 @@
 #include "runtime/worker/command/metrics.h"
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
@@ -103,9 +104,7 @@ Expected<uint64_t> countIn(StringRef text, const CommandMetric& metric, const Pa
   if (pattern) return pattern->count(text);
   if (metric.from == From::Csv) return countColumn(text, metric.where);
   if (metric.from == From::Json) return countJson(text, metric.where);
-  uint64_t count = 0;
-  for (; !text.empty(); text = text.split('\n').second) count += !text.split('\n').first.trim().empty();
-  return count;
+  return llvm::count_if(llvm::split(text, '\n'), [](StringRef line) { return !line.trim().empty(); });
 }
 
 /// Whether the value is read as one of a table's row.
@@ -169,7 +168,7 @@ Expected<Values> MetricReader::columnOf(const CommandMetric& metric, StringRef t
   auto rows = TRY(rows_.numbers(metric, text));
   Values values;
   for (const Values& row : rows) llvm::append_range(values, row);
-  if (values.empty()) return llvm::make_error<NoValue>("it has no value");
+  if (values.empty()) return noValue("it has no value");
   if (metric.from == From::Json && values.size() > 1 && !metric.series && !metric.take)
     return failure("it has {} values; say which of them is meant, as in `from median(…)` or `last(…)`", values.size());
   return values;
@@ -211,9 +210,7 @@ Expected<double> MetricReader::valueOf(const CommandMetric& metric, const std::s
   const plan::Reduction reduction = metric.take.value_or(Take::Last);
   if (const auto few = plan::fewValues(metric.name, values.size(), reduction); notes && few) notes->push_back(*few);
   const std::optional<double> value = plan::reduced(values, reduction);
-  if (!value)
-    return llvm::make_error<NoValue>(
-        fmt::format("it has {} values, but skip = {} leaves none", values.size(), reduction.skip));
+  if (!value) return noValue(fmt::format("it has {} values, but skip = {} leaves none", values.size(), reduction.skip));
   if (series) {
     for (double& one : values) one *= metric.scale;
     *series = std::move(values);

@@ -70,13 +70,13 @@ Expected<RowTexts> RowReader::texts(const CommandMetric& column, const std::stri
                                          : jsonRows(text, table, where);
   if (!rows || column.part.empty()) return rows;
   // A part that is not there is as if nothing were.
-  for (std::vector<std::string>& row : *rows)
+  for (std::vector<std::string>& row : *rows) {
     for (std::string& one : row) {
-      auto part = patterns_.at(column.part).rows(one, "part", false);
+      const auto part = expectedToOptional(patterns_.at(column.part).rows(one, "part", false));
       one = part && !part->front().empty() ? part->front().front() : "";
-      consumeError(part.takeError());
     }
-  for (std::vector<std::string>& row : *rows) std::erase(row, "");
+    std::erase(row, "");
+  }
   return rows;
 }
 
