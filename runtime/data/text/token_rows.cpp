@@ -245,10 +245,9 @@ void TokenRows::makeUp(const TokenRowsOptions& options) {
 /// A model without a template takes any. One that writes the date of the day gets a note.
 static Error checkChatTemplate(const std::string& folder, std::vector<std::string>& notes) {
   std::string own;
-  if (auto text = files::map(folder + "/chat_template.jinja")) {
+  if (const auto text = expectedToOptional(files::map(folder + "/chat_template.jinja"))) {
     own = (*text)->getBuffer().str();
   } else {
-    consumeError(text.takeError());
     const auto config = expectedToOptional(files::map(folder + "/tokenizer_config.json"));
     const auto json = config ? expectedToOptional(base::parseJson((*config)->getBuffer())) : std::nullopt;
     const auto* object = json ? json->getAsObject() : nullptr;
