@@ -8,8 +8,10 @@
 #include <cmath>
 
 #include "runtime/base/entry.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
+#include "runtime/base/prefixed.h"
 #include "runtime/plan/command.h"
 
 namespace expc::protocol {
@@ -210,15 +212,11 @@ std::string toLine(const Event& event) { return canonicalJson(JsonRecord::writte
 
 Expected<Event> eventFromLine(std::string_view line) {
   // Checked before parsing, which takes several times the memory of the text.
-  if (line.size() > kMaxLine)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), "a line of %zu bytes, the limit is %zu", line.size(),
-                                   kMaxLine);
-  Expected<Value> value = parseJson(line);
-  if (!value)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), "not a JSON event: " + toString(value.takeError()));
+  if (line.size() > kMaxLine) return failure("a line of {} bytes, the limit is {}", line.size(), kMaxLine);
+  auto value = TRY(prefixed("not a JSON event", parseJson(line)));
   JsonErrors errors;
   const JsonPath root;
-  JsonRecord io(errors, *value, root);
+  JsonRecord io(errors, value, root);
   Event event;
   describeEvent(io, event);
   // Other members are left alone: a worker may say more than this reader knows.

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -88,15 +87,12 @@ Error addText(RowFacts& facts, const text::Tokenizer& tokenizer, const text::Con
 
 WeightRange weightsOf(const text::Example& example) {
   if (!example.rejected.empty()) return {example.weight, example.weight};
-  WeightRange range;
-  bool first = true;
-  for (const text::Message& message : example.chosen) {
-    if (message.masked) continue;
-    range.least = first ? message.weight : std::min(range.least, message.weight);
-    range.most = first ? message.weight : std::max(range.most, message.weight);
-    first = false;
-  }
-  return range;
+  std::vector<double> weights;
+  for (const text::Message& message : example.chosen)
+    if (!message.masked) weights.push_back(message.weight);
+  if (weights.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(weights);
+  return {least, most};
 }
 
 /// Collects the facts of one row.
@@ -123,8 +119,9 @@ class RowsInspection {
   Expected<RowsReport> run();
 
  private:
-  /// Reads and encodes a file or folder; nothing after a problem. The error is one of `tick`.
-  Expected<std::optional<Part>> read(const text::DatasetOptions& options);
+  /// Reads and encodes a file or folder; nothing after a problem. The error is one of `tick`. `origin` becomes the
+  /// file's name.
+  Expected<std::optional<Part>> read(const text::DatasetOptions& options, std::string& origin);
   /// Adds the problems that single rows of a file have.
   void judgeRows(const Part& part, bool held_out);
   /// Adds the problem that rows of another file, held out or asked, are trained on.
@@ -151,7 +148,8 @@ class RowsInspection {
   RowsReport report_;
 };
 
-Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOptions& options) {
+Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOptions& options, std::string& origin) {
+  origin = options.path;
   const auto refuse = [&](Error error) {
     add(Severity::Error, toString(std::move(error)), options.path);
     return std::optional<Part>();
@@ -167,9 +165,8 @@ Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOptions& o
   if (faults.size() > kListed)
     add(Severity::Error, fmt::format("{} more rows are refused", faults.size() - kListed), (*reader)->name());
   if (!dataset) return refuse(dataset.takeError());
-  Part part{(*reader)->name(), {}, {}};
-  if (dataset->borrowed_answers)
-    add(Severity::Note, "rows have one answer: the rejected one is the next row's different answer", part.origin);
+  origin = (*reader)->name();
+  Part part{origin, {}, {}};
   auto fault = faults.begin();
   const auto count = std::ssize(dataset->examples);
   for (int64_t number = 1; std::ssize(part.numbers) < count; ++number) {
@@ -179,6 +176,7 @@ Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOptions& o
   if (count == 0) return part;
   part.facts.resize(part.numbers.size());
   const text::TokenRows rows(tokenizer_, std::move(*dataset), 0);
+  for (const std::string& text : rows.notes()) add(Severity::Note, text, origin);
   const auto most = size_t(source_.rows.max_length);
   // A row has only two errors here: a pattern of a tokenizer.json gives up, or the row is no question.
   std::vector<std::string> failed(part.numbers.size());
@@ -197,33 +195,29 @@ Expected<std::optional<Part>> RowsInspection::read(const text::DatasetOptions& o
   return part;
 }
 
-/// The numbers of the rows with a property.
-std::vector<int64_t> rowsWith(const Part& part, const std::function<bool(const RowFacts&)>& has) {
-  std::vector<int64_t> rows;
-  for (size_t i = 0; i < part.facts.size(); ++i)
-    if (has(part.facts[i])) rows.push_back(part.numbers[i]);
-  return rows;
-}
-
 void RowsInspection::judgeRows(const Part& part, bool held_out) {
   const char* loses = held_out ? "evaluation" : "training";
-  const auto warn = [&](std::vector<int64_t> rows, const std::string& text, Severity severity = Severity::Warning) {
+  const auto warn = [&](function_ref<bool(const RowFacts&)> has, const std::string& text,
+                        Severity severity = Severity::Warning) {
+    std::vector<int64_t> rows;
+    for (size_t i = 0; i < part.facts.size(); ++i)
+      if (has(part.facts[i])) rows.push_back(part.numbers[i]);
     if (!rows.empty()) add(severity, text, part.origin, std::move(rows));
   };
-  warn(rowsWith(part, [](const RowFacts& row) { return row.whole.pair && row.whole.alike; }),
+  warn([](const RowFacts& row) { return row.whole.pair && row.whole.alike; },
        fmt::format("both answers of the pair are equal, so {} skips it", loses));
-  warn(rowsWith(part, [](const RowFacts& row) { return row.whole.learns() && !row.teaches; }),
+  warn([](const RowFacts& row) { return row.whole.learns() && !row.teaches; },
        fmt::format("nothing of the answer is left within {} tokens, so {} skips the row", source_.rows.max_length,
                    loses));
-  warn(rowsWith(part, [](const RowFacts& row) { return !row.whole.learns() && !row.whole.alike; }),
+  warn([](const RowFacts& row) { return !row.whole.learns() && !row.whole.alike; },
        fmt::format("the row says that nothing of it is learnt, so {} skips it", loses), Severity::Note);
-  warn(rowsWith(part, [](const RowFacts& row) { return row.empty; }),
-       "an answer is empty: the model learns to say nothing");
-  warn(rowsWith(part, [](const RowFacts& row) { return row.cut && row.teaches; }),
+  warn([](const RowFacts& row) { return row.empty; }, "an answer is empty: the model learns to say nothing");
+  warn([](const RowFacts& row) { return row.cut && row.teaches; },
        fmt::format("longer than {} tokens: its end is cut off", source_.rows.max_length));
-  const auto special = std::ranges::find_if(part.facts, [](const RowFacts& row) { return !row.special.empty(); });
+  const auto has_special = [](const RowFacts& row) { return !row.special.empty(); };
+  const auto special = std::ranges::find_if(part.facts, has_special);
   if (special != part.facts.end())
-    warn(rowsWith(part, [](const RowFacts& row) { return !row.special.empty(); }),
+    warn(has_special,
          fmt::format("the text holds the name of a special token, {}: it is encoded as plain characters",
                      special->special),
          Severity::Note);
@@ -288,27 +282,22 @@ Expected<RowsReport> RowsInspection::run() {
   // Faults of rows are worth knowing without the tokenizer, too; bytes stand in for it.
   if (!tokenizer) add(Severity::Error, toString(tokenizer.takeError()));
   for (std::string& text : notes) add(Severity::Warning, std::move(text));
-  tokenizer_ = std::make_shared<const text::Tokenizer>(tokenizer ? std::move(*tokenizer) : text::Tokenizer::bytes());
+  tokenizer_ = tokenizer ? std::move(*tokenizer) : std::make_shared<const text::Tokenizer>(text::Tokenizer::bytes());
   report_.tokenizer = tokenizer_->origin();
   report_.pairs = source_.rows.data.pairs;
   text::DatasetOptions all = source_.rows.data;
   all.part_column.clear();  // rows of every part are inspected
-  auto train = TRY(read(all));
+  auto train = TRY(read(all, report_.origin));
   for (size_t i = 0; train && i < train->facts.size(); ++i) {
     exact_.try_emplace(train->facts[i].exact, train->numbers[i]);
     normal_.try_emplace(train->facts[i].normal, train->numbers[i]);
   }
-  report_.origin = train ? train->origin : source_.rows.data.path;
   std::optional<Part> held_out, asked;
-  if (!source_.validation.empty()) {
-    held_out = TRY(read(text::apartFrom(source_.rows, source_.validation, false).data));
-    report_.validation = held_out ? held_out->origin : source_.validation;
-  }
-  if (!source_.questions.empty()) {
-    asked = TRY(read(text::apartFrom(source_.rows, source_.questions, true).data));
-    report_.questions = asked ? asked->origin : source_.questions;
-    if (asked && train) judgeLeaks(*train, *asked, "asked");
-  }
+  if (!source_.validation.empty())
+    held_out = TRY(read(text::apartFrom(source_.rows, source_.validation, false).data, report_.validation));
+  if (!source_.questions.empty())
+    asked = TRY(read(text::apartFrom(source_.rows, source_.questions, true).data, report_.questions));
+  if (asked && train) judgeLeaks(*train, *asked, "asked");
   if (train) {
     for (const RowFacts& row : train->facts) {
       report_.lengths.push_back(std::max(row.whole.chosen.tokens, row.whole.rejected.tokens));

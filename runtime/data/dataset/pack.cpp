@@ -228,7 +228,7 @@ Expected<Packed> pack(const data::ImageSets& sets, const std::string& path, cons
   for (int64_t label = 0; label < sets.train->classes(); ++label) names.push_back(sets.train->className(label));
   auto shape = TRY(shapeOf(chosen, options));
   Packed result;
-  auto failed = files::writeBy(path, [&](const std::string& temporary) -> Error {
+  const auto write = [&](const std::string& temporary) -> Error {
     // The places of images depend on how many there are, so if some are left out, the rest is written again. A second
     // attempt may find more only if files change meanwhile.
     while (true) {
@@ -242,8 +242,8 @@ Expected<Packed> pack(const data::ImageSets& sets, const std::string& path, cons
       for (const auto& [item, why] : attempt.corrupt) result.left_out.push_back(why);
       chosen = without(chosen, attempt.corrupt);
     }
-  });
-  if (failed) return failed;
+  };
+  TRY(files::writeBy(path, write));
   return result;
 }
 

@@ -142,13 +142,6 @@ class Ground {
   std::vector<uint8_t> points_;
 };
 
-struct Destroy {
-  void operator()(void* handle) const { tjDestroy(handle); }
-};
-struct Free {
-  void operator()(unsigned char* bytes) const { tjFree(bytes); }
-};
-
 /// The file that shows that a folder was made here, and with what arguments.
 constexpr const char* kMark = "shapes.json";
 
@@ -249,14 +242,14 @@ void drawShape(int64_t label, int64_t size, uint64_t seed, bool test, int64_t nu
 
 Expected<std::vector<uint8_t>> encodeJpeg(const uint8_t* pixels, int64_t size) {
   // One encoder per thread, kept from image to image.
-  static thread_local const std::unique_ptr<void, Destroy> handle(tjInitCompress());
+  static thread_local const std::unique_ptr<void, int (*)(void*)> handle(tjInitCompress(), tjDestroy);
   if (!handle) return failure("no memory for a JPEG encoder");
   unsigned char* made = nullptr;
   unsigned long bytes = 0;
   const int side = int(size);
   const int code = tjCompress2(handle.get(), pixels, side, 0, side, TJPF_RGB, &made, &bytes, TJSAMP_420,
                                /*jpegQual=*/85, TJFLAG_ACCURATEDCT);
-  const std::unique_ptr<unsigned char, Free> owned(made);
+  const std::unique_ptr<unsigned char, void (*)(unsigned char*)> owned(made, tjFree);
   if (code != 0) return failure("JPEG: {}", tjGetErrorStr2(handle.get()));
   return std::vector<uint8_t>(made, made + bytes);
 }

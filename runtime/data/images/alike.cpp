@@ -24,10 +24,7 @@ int64_t countAlike(const ImageSets& sets) {
   std::vector<uint8_t> scratch;
   const auto add = [&](const Images& images, std::vector<uint64_t>& to) {
     for (int64_t index = 0; index < images.count(); ++index)
-      if (auto pixels = images.read(index, scratch))
-        to.push_back(digestOf(*pixels));
-      else
-        consumeError(pixels.takeError());
+      if (const auto pixels = expectedToOptional(images.read(index, scratch))) to.push_back(digestOf(*pixels));
   };
   add(*sets.test, test);
   add(*sets.train, train);

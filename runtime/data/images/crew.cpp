@@ -34,6 +34,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
 
 namespace expc::data {
 
@@ -252,12 +253,12 @@ ProcessCrew::~ProcessCrew() {
   if (abandoned_) *abandoned_ = true;
   for (Worker& worker : workers_) worker.jobs.close();
   // One deadline for all: a worker that is stuck in a read must not hold up the end of a trial.
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = base::Clock::now() + kPatience;
   for (Worker& worker : workers_) {
     if (worker.pid < 0) continue;  // it died before and was waited for
     // A worker that is stuck in a read must not hold up the end of a trial.
     pid_t left = 0;
-    while ((left = waitpid(worker.pid, nullptr, WNOHANG)) == 0 && std::chrono::steady_clock::now() < deadline)
+    while ((left = waitpid(worker.pid, nullptr, WNOHANG)) == 0 && base::Clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     if (left == 0) {
       kill(worker.pid, SIGKILL);

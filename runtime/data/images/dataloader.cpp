@@ -119,9 +119,7 @@ Error DataLoader::open() {
   const size_t slots = options_.memory ? std::max<size_t>(ahead, 1) : ahead + options_.held;
   work_ = TRY(Slots::create(slots, batch, image, processes ? sharedMemory() : ownMemory()));
   out_ = work_;
-  if (options_.memory) {
-    out_ = TRY(Slots::create(ahead + options_.held, batch, image, options_.memory));
-  }
+  if (options_.memory) out_ = TRY(Slots::create(ahead + options_.held, batch, image, options_.memory));
   if (options_.workers == 0) writer_ = std::make_unique<ItemWriter>(images_, options_);
   return beginEpoch();
 }
@@ -159,12 +157,12 @@ Error DataLoader::sendOne() {
 
 /// The batch whose turn it is, in a slot of out_; nothing after the last.
 Expected<std::optional<Done>> DataLoader::turn() {
-  const bool epoch_over = !plan_.hasNext() && delivered_ == sent_;
-  if (epoch_over) {
+  const auto epoch_over = [&] { return !plan_.hasNext() && delivered_ == sent_; };
+  if (epoch_over()) {
     endEpoch();
     TRY(beginEpoch());
-    if (!plan_.hasNext() && delivered_ == sent_) return std::optional<Done>();
   }
+  if (epoch_over()) return std::optional<Done>();
   return options_.workers == 0 ? prepareHere() : fromWorkers();
 }
 
@@ -183,9 +181,7 @@ Expected<std::optional<Done>> DataLoader::fromWorkers() {
     const uint64_t ticket = done->job.ticket;
     early_.emplace(ticket, std::move(*done));
   }
-  std::optional<Done> done = std::move(early_.begin()->second);
-  early_.erase(early_.begin());
-  return done;
+  return std::move(early_.extract(early_.begin()).mapped());
 }
 
 void DataLoader::stop() {

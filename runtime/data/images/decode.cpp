@@ -31,21 +31,17 @@ Error checkSides(int64_t rows, int64_t cols) {
                              rows >= 1 && cols >= 1 ? "too large: " : "", cols, rows, kLargestSide, kMostPixels));
 }
 
-struct DestroyDecoder {
-  void operator()(void* handle) const { tjDestroy(handle); }
-};
-
 /// Whether a warning of libjpeg leaves the picture complete. libjpeg and PIL go on after these.
 bool harmless(std::string_view warning) {
   return warning.find("extraneous bytes") != std::string_view::npos ||
          warning.find("Unknown Adobe") != std::string_view::npos || warning.find("ICC") != std::string_view::npos;
 }
 
-using Decoder = std::unique_ptr<void, DestroyDecoder>;
+using Decoder = std::unique_ptr<void, int (*)(void*)>;
 
 /// The decoder of this thread, made when it is first used; null if there is no memory.
 Decoder& decoder() {
-  static thread_local Decoder handle;
+  static thread_local Decoder handle(nullptr, tjDestroy);
   if (!handle) handle.reset(tjInitDecompress());
   return handle;
 }
@@ -196,7 +192,7 @@ Expected<Shape> pngShape(ArrayRef<uint8_t> bytes) {
 
 Expected<Pixels> decodePng(ArrayRef<uint8_t> bytes, const Destination& to) {
   // Checked before libpng is asked, which would only say that the image is invalid.
-  TRY(pngShape(bytes).takeError());
+  TRY(pngShape(bytes));
   Reading reading;
   reading.next = bytes.data();
   reading.left = bytes.size();

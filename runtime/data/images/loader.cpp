@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/moments.h"
 
 namespace expc::data {
 
@@ -101,7 +101,7 @@ Expected<std::optional<HostBatch>> Loader::next() {
   if (out_ && out_->held() >= held_)
     return failure("loader: {} batches are still in use, at most {} may be; release one first", out_->held(), held_);
   // The wait is measured here, around the whole call, so that it means the same for every loader.
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = base::Clock::now();
   auto batch = take();
   wait_seconds_ += base::secondsSince(start);
   if (batch) return batch;

@@ -205,7 +205,6 @@ class NativeLoader : public Loader {
   explicit NativeLoader(LoaderOptions options) : Loader(options.held), options_(std::move(options)) {}
   ~NativeLoader() override {
     if (queue_) queue_->stop();
-    for (std::thread& thread : threads_) thread.join();
   }
 
   Error open(const Images& images);
@@ -216,7 +215,7 @@ class NativeLoader : public Loader {
 
   const LoaderOptions options_;
   std::shared_ptr<Queue> queue_;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;  // last, since they use the queue until they are joined
 };
 
 Error NativeLoader::open(const Images& images) {

@@ -210,9 +210,8 @@ Expected<ImageSets> openFolder(const std::string& path) {
     return failure("{}: no folder {} in it; expected train/CLASS/*.jpg and test/CLASS/*.jpg", path, set);
   }
   ImageSets sets;
-  for (auto [set, name] : {std::pair(&sets.train, "/train"), std::pair(&sets.test, "/test")}) {
-    *set = TRY(openClasses(path + name));
-  }
+  sets.train = TRY(openClasses(path + "/train"));
+  sets.test = TRY(openClasses(path + "/test"));
   // Labels are numbered by name in each set; equal names in both make equal labels.
   const auto namesOf = [](const Images& set) {
     std::vector<std::string> names;  // sorted

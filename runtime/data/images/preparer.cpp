@@ -338,8 +338,8 @@ Error Preparer::fill(const Images& images, int64_t index, void* out, std::vector
       as_decoded ? images.readInto(index, {want.rows, want.cols, want.channels}, static_cast<uint8_t*>(out), scratch)
                  : images.read(index, scratch));
   if (pixels.data == out) return Error::success();
-  auto error = apply(pixels, out);
-  return error ? failure("{}: {}", images.nameOf(index), std::move(error)) : std::move(error);
+  if (auto error = apply(pixels, out)) return failure("{}: {}", images.nameOf(index), std::move(error));
+  return Error::success();
 }
 
 }  // namespace expc::data

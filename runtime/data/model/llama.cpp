@@ -17,6 +17,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/prefixed.h"
 
 namespace expc::llama {
 namespace {
@@ -254,17 +255,13 @@ Expected<json::Value> readJsonFile(const std::string& path) {
   // A Git LFS pointer or a compressed file is a common slip; its error says what the file is.
   if (const auto form = files::formOf(file->getBuffer()); !form.empty())
     return failure("{}: not JSON but {}", path, form);
-  auto value = base::parseJson(file->getBuffer());
-  if (!value) return failure("{}: {}", path, value.takeError());
-  return value;
+  return prefixed(path, base::parseJson(file->getBuffer()));
 }
 
 Expected<Config> readConfig(const std::string& folder) {
   const std::string path = folder + "/config.json";
   auto json = TRY(readJsonFile(path));
-  auto config = configFromJson(json);
-  if (!config) return failure("{}: {}", path, config.takeError());
-  return config;
+  return prefixed(path, configFromJson(json));
 }
 
 }  // namespace expc::llama

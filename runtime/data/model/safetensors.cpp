@@ -194,10 +194,9 @@ Expected<std::string> writeSafeTensors(const std::string& path, const std::vecto
   // The digest is computed from the same parts that are written, without reading the file again.
   std::vector<ArrayRef<uint8_t>> parts = {prefix, llvm::arrayRefFromStringRef(text)};
   for (const TensorInfo& info : tensors) parts.push_back(info.bytes);
-  auto error = files::writeStream(path, [&](llvm::raw_ostream& out) {
+  TRY(files::writeStream(path, [&](llvm::raw_ostream& out) {
     for (const auto& part : parts) out << llvm::toStringRef(part);
-  });
-  if (error) return error;
+  }));
   return digestOf(parts);
 }
 

@@ -46,7 +46,7 @@ TokenBatch collate(ArrayRef<const Sample*> samples, Token pad) {
   const bool weighted = areWeighted(samples);
   for (size_t row = 0; row < samples.size(); ++row) {
     const Sample& sample = *samples[row];
-    const auto at = static_cast<std::ptrdiff_t>(row) * batch.columns;
+    const auto at = ptrdiff_t(row) * batch.columns;
     std::ranges::copy(sample.tokens, batch.tokens.begin() + at);
     std::ranges::copy(sample.labels, batch.labels.begin() + at);
     batch.real += std::ssize(sample);

@@ -79,8 +79,7 @@ Expected<Sample> makeSample(const Tokenizer& tokenizer, const Conversation& conv
     if (message.masked)
       sample.labels.resize(sample.size(), kMasked);
     else
-      sample.labels.insert(sample.labels.end(), sample.tokens.begin() + static_cast<std::ptrdiff_t>(before),
-                           sample.tokens.end());
+      sample.labels.insert(sample.labels.end(), sample.tokens.begin() + ptrdiff_t(before), sample.tokens.end());
     if (weighted) sample.weights.resize(sample.size(), message.weight);
     // Messages beyond the cut need no tokens.
     if (most > 0 && sample.size() >= most) break;

@@ -12,9 +12,11 @@
 
 #include <optional>
 
+#include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/prefixed.h"
 #include "runtime/base/text.h"
 #include "runtime/data/text/characters.h"
 #include "runtime/data/text/raw_json.h"
@@ -284,9 +286,6 @@ Expected<std::string> fileOf(const std::string& folder, Template kind) {
   return found;
 }
 
-/// An assistant's message; mask() decides later whether it is learnt.
-Message assistant(std::string text) { return {Role::Assistant, {std::move(text)}, false}; }
-
 /// Sets which messages are learnt: the assistant's unless they are switched off, the user's if `learn_prompt` says so,
 /// the others never. With a weight of 0 none is, with another one each counts so many times as much.
 void mask(Conversation& conversation, bool learn_prompt, double weight) {
@@ -301,21 +300,18 @@ bool isLearnt(const Conversation& conversation) {
   return llvm::any_of(conversation, [](const Message& message) { return !message.masked; });
 }
 
-/// Collects the examples of a file.
+/// Collects the examples of a file in a data set.
 class Reader {
  public:
-  explicit Reader(const DatasetOptions& options)
-      : kind_(options.kind),
-        pairs_(options.pairs),
-        choices_(options.choices),
-        learn_prompt_(!pairs_ && kind_ == Template::Instruct),
-        part_column_(options.part_column) {}
+  Reader(const DatasetOptions& options, Dataset& dataset)
+      : kind_(options.kind), pairs_(options.pairs), options_(options), dataset_(dataset) {}
 
   /// Adds a row; `raw` is its text, of JSON.
   Error add(const json::Object& row, StringRef raw) {
     raw_ = raw;
     auto weight = TRY(weightOf(row, kOfRows, isChat() ? "tools" : "", /*whole=*/false));
-    RowPart part = TRY(part_column_.empty() ? RowPart::Train : partOf(row, part_column_));
+    const std::string& column = options_.part_column;
+    RowPart part = TRY(column.empty() ? RowPart::Train : partOf(row, column));
     if (part == RowPart::LeftOut) return Error::success();
     auto example = TRY(hasMessages() ? plain(row) : templated(row));
     TRY(finish(row, example.chosen, weight));
@@ -323,8 +319,8 @@ class Reader {
     TRY(choose(row, example));
     example.weight = weight;
     learns_ |= isLearnt(example.chosen) && (example.rejected.empty() || isLearnt(example.rejected));
-    examples_.push_back(std::move(example));
-    if (!part_column_.empty()) held_out_.push_back(part == RowPart::HeldOut);
+    dataset_.examples.push_back(std::move(example));
+    if (!column.empty()) dataset_.held_out.push_back(part == RowPart::HeldOut);
     return Error::success();
   }
 
@@ -333,14 +329,8 @@ class Reader {
   /// Gives each row the next different answer as its rejected one. If all answers are equal, an error, unless other
   /// rows follow `in_part`: then each row gets an equal answer.
   Error lendAnswers(bool in_part);
-  bool any() const { return !examples_.empty(); }
   /// Whether a row has something to learn, before it is cut.
   bool learns() const { return learns_; }
-  /// Moves examples and parts into the data set.
-  void giveTo(Dataset& dataset) {
-    dataset.examples = std::move(examples_);
-    dataset.held_out = std::move(held_out_);
-  }
 
  private:
   bool isChat() const { return kind_ == Template::Chat; }
@@ -355,8 +345,9 @@ class Reader {
         return failure("'system' is given, and the messages begin with one of the system; remove one of them");
       conversation.insert(conversation.begin(), Message{Role::System, {std::move(text)}, true});
     }
-    // A pair counts as a whole; its log-probabilities are sums over tokens that count alike.
-    mask(conversation, learn_prompt_, pairs_ && weight != 0 ? 1 : weight);
+    // torchtune's recipe for Alpaca learns the prompt; the others, and pairs, learn only answers. A pair counts as a
+    // whole; its log-probabilities are sums over tokens that count alike.
+    mask(conversation, !pairs_ && kind_ == Template::Instruct, pairs_ && weight != 0 ? 1 : weight);
     if (!isChat()) return Error::success();
     auto tools = TRY(toolsOf(row, raw_));
     asChat(conversation, tools);
@@ -365,7 +356,7 @@ class Reader {
 
   /// Reads the choices of a row, if they are wanted and there are any.
   Error choose(const json::Object& row, Example& example) const {
-    const auto* value = choices_ ? row.get("choices") : nullptr;
+    const auto* value = options_.choices ? row.get("choices") : nullptr;
     if (!value || isNothing(*value)) return Error::success();
     const auto* list = value->getAsArray();
     for (const json::Value& choice : list ? *list : json::Array{*value}) {
@@ -383,10 +374,10 @@ class Reader {
     if (pairs_ && !own_pairs_) own_pairs_ = row.get("chosen") || row.get("rejected");
     const bool own = pairs_ && *own_pairs_;
     auto answer = TRY(textOf(row, own ? StringRef("chosen") : answerColumn(kind_)));
-    Example example{{prompt, assistant(std::move(answer))}, {}};
+    Example example{{prompt, said(Role::Assistant, answer)}, {}};
     if (!own) return example;
     auto rejected = TRY(textOf(row, "rejected"));
-    example.rejected = {std::move(prompt), assistant(std::move(rejected))};
+    example.rejected = {std::move(prompt), said(Role::Assistant, rejected)};
     return example;
   }
 
@@ -409,8 +400,8 @@ class Reader {
   Expected<Conversation> side(const json::Object& row, StringRef column) {
     const auto *prompt = row.get("prompt"), *answer = row.get(column);
     if (prompt && prompt->getAsArray()) {
-      auto before = messagesOf(row, raw_, "prompt", isChat(), pairs_);
-      return before ? conversation(row, column, std::move(*before)) : before.takeError();
+      auto before = TRY(messagesOf(row, raw_, "prompt", isChat(), pairs_));
+      return conversation(row, column, std::move(before));
     }
     // Some sets have a prompt that is null beside whole conversations.
     if (answer && answer->getAsArray() && (!prompt || prompt->getAsNull())) return conversation(row, column);
@@ -425,28 +416,25 @@ class Reader {
 
   /// A row of plain or chat.
   Expected<Example> plain(const json::Object& row) {
-    auto chosen = TRY(pairs_ ? side(row, "chosen") : conversation(row, "messages"));
-    auto rejected = TRY(pairs_ ? side(row, "rejected") : Conversation());
-    return Example{std::move(chosen), std::move(rejected)};
+    Example example;
+    example.chosen = TRY(pairs_ ? side(row, "chosen") : conversation(row, "messages"));
+    if (pairs_) example.rejected = TRY(side(row, "rejected"));
+    return example;
   }
 
   const Template kind_;
   StringRef raw_;  // the text of the row that is added
-  const bool pairs_, choices_;
-  // torchtune's recipe for Alpaca learns the prompt; the others, and pairs, learn only answers.
-  const bool learn_prompt_;
-  const std::string part_column_;
+  const bool pairs_;
+  const DatasetOptions& options_;
   std::optional<bool> own_pairs_;  // whether rows have both answers; unknown before the first row
-  std::vector<Example> examples_;
-  std::vector<bool> held_out_;
+  Dataset& dataset_;
   bool learns_ = false;
 };
 
 Error Reader::lendAnswers(bool in_part) {
-  const size_t count = examples_.size();
-  const auto answer = [&](size_t at) -> const std::string& {
-    return examples_[at % count].chosen.back().parts.front();
-  };
+  std::vector<Example>& examples = dataset_.examples;
+  const size_t count = examples.size();
+  const auto answer = [&](size_t at) -> const std::string& { return examples[at % count].chosen.back().parts.front(); };
   // next[at] is the first row behind `at` with another answer. Walking from the back, it is the neighbour if that
   // differs, else the neighbour's own next. Twice around, since the first row follows the last. Linear time, also for a
   // file whose answers are mostly alike.
@@ -458,8 +446,8 @@ Error Reader::lendAnswers(bool in_part) {
         "another row as the rejected one. Add columns chosen and rejected, or use more rows",
         count);
   for (size_t at = 0; at < count; ++at) {
-    examples_[at].rejected = examples_[at].chosen;
-    examples_[at].rejected.back().parts = {answer(next[at])};
+    examples[at].rejected = examples[at].chosen;
+    examples[at].rejected.back().parts = {answer(next[at])};
   }
   return Error::success();
 }
@@ -469,10 +457,8 @@ Error Reader::lendAnswers(bool in_part) {
 const char* nameOf(Template kind) { return traitsOf(kind).name; }
 
 std::optional<Template> templateNamed(StringRef name) {
-  using enum Template;
-  for (const Template kind : {Instruct, Grammar, Summarize, Plain, Chat})
-    if (name == nameOf(kind)) return kind;
-  return std::nullopt;
+  const int found = base::findNamed(kTraits, name);
+  return found < 0 ? std::nullopt : std::optional(static_cast<Template>(found));
 }
 
 StringRef answerColumn(Template kind) { return traitsOf(kind).answer; }
@@ -497,9 +483,9 @@ Expected<Message> promptOf(Template kind, const json::Object& row) {
 
 Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options, std::vector<RowFault>* faults) {
   // Rows are read up to the limit and no further, so a small study of a large file starts at once.
-  Reader reader(options);
-  int64_t count = 0;
   Dataset dataset;
+  Reader reader(options, dataset);
+  int64_t count = 0;
   for (json::Object row; options.row_limit == 0 || count < options.row_limit; ++count) {
     auto more = rows.next(row);
     if (!more && !faults) return more.takeError();
@@ -522,28 +508,25 @@ Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options, st
     if (!faults) return failure("{}: {}", rows.place(), why);
     faults->push_back({count + 1, std::move(why)});
   }
-  if (count == 0 && (!faults || faults->empty())) return failure("{}: it has no rows", rows.name());
-  if (!reader.any() && !dataset.in_part && (!faults || faults->empty()))
+  const bool faulty = faults && !faults->empty(), any = !dataset.examples.empty();
+  if (count == 0 && !faulty) return failure("{}: it has no rows", rows.name());
+  if (!any && !dataset.in_part && !faulty)
     return failure("{}: column '{}' says test for all {} rows, so none is left", rows.name(), options.part_column,
                    count);
-  if (reader.any() && !reader.learns() && !options.choices && !faults && !dataset.in_part)
+  if (any && !reader.learns() && !options.choices && !faults && !dataset.in_part)
     return failure(
         "{}: row 1: all its answers have weight 0 (by weight, loss, train, mask or the like), and so have those of "
         "every other row, so nothing is learnt: raise a weight",
         rows.name());
   dataset.origin = rows.name();
   dataset.borrowed_answers = reader.borrows();
-  if (dataset.borrowed_answers)
-    if (auto error = reader.lendAnswers(dataset.in_part)) return failure("{}: {}", rows.name(), std::move(error));
-  reader.giveTo(dataset);
+  if (dataset.borrowed_answers) TRY(prefixed(rows.name(), reader.lendAnswers(dataset.in_part)));
   return dataset;
 }
 
 Expected<std::unique_ptr<RowReader>> openRows(const DatasetOptions& options) {
   std::string path = options.path;
-  if (llvm::sys::fs::is_directory(path)) {
-    path = TRY(fileOf(path, options.kind));
-  }
+  if (llvm::sys::fs::is_directory(path)) path = TRY(fileOf(path, options.kind));
   return RowReader::open(path);
 }
 

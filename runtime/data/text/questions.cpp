@@ -8,6 +8,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/prefixed.h"
 #include "runtime/data/text/characters.h"
 
 namespace expc::text {
@@ -51,12 +52,11 @@ Expected<Question> questionOf(const Tokenizer& tokenizer, const Example& example
 }
 
 Expected<std::vector<Question>> readQuestions(const TokenRowsOptions& options, const Tokenizer& tokenizer) {
-  auto dataset = readDataset(options.data);
-  if (!dataset) return failure("questions: {}", dataset.takeError());
+  auto dataset = TRY(prefixed("questions", readDataset(options.data)));
   std::vector<Question> questions;
-  for (int64_t row = 1; const Example& example : dataset->examples) {
+  for (int64_t row = 1; const Example& example : dataset.examples) {
     auto question = questionOf(tokenizer, example, size_t(options.max_length));
-    if (!question) return failure("questions: {}: row {}: {}", dataset->origin, row, question.takeError());
+    if (!question) return failure("questions: {}: row {}: {}", dataset.origin, row, question.takeError());
     questions.push_back(std::move(*question));
     ++row;
   }

@@ -66,9 +66,8 @@ std::vector<RawPart> partsOf(StringRef text, char open) {
 
 /// The characters of a JSON string.
 std::string charactersOf(StringRef text) {
-  auto value = base::parseJson(text);
-  if (!value) return consumeError(value.takeError()), "";
-  return value->getAsString().value_or("").str();
+  const auto value = expectedToOptional(base::parseJson(text));
+  return value ? value->getAsString().value_or("").str() : "";
 }
 
 /// A string as Python writes it: control characters, quotes and backslashes escaped, nothing else.

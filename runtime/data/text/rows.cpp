@@ -75,8 +75,8 @@ class JsonRows : public RowReader {
     if (!value) return failure("it is not JSON: {}", value.takeError());
     auto* object = value->getAsObject();
     if (!object)
-      return llvm::createStringError(
-          "expected an object, {\"column\": \"text\", …}; the file is an array of objects, or has one on each line");
+      return failure(
+          "expected an object, {{\"column\": \"text\", …}}; the file is an array of objects, or has one on each line");
     raw_ = rest_.take_front(length);
     bytes_ += length;
     rest_ = rest_.drop_front(length);

@@ -20,10 +20,7 @@ std::string readLine(StringRef line, std::string& bytes, size_t& rank) {
   // Checked before decoding, which would allocate.
   if (base64.size() > kLongestToken * 4 / 3) return fmt::format("a token of more than {} bytes", kLongestToken);
   std::vector<char> decoded;
-  if (auto error = llvm::decodeBase64(base64, decoded)) {
-    consumeError(std::move(error));
-    return "the text before the space is not base64";
-  }
+  if (llvm::errorToBool(llvm::decodeBase64(base64, decoded))) return "the text before the space is not base64";
   if (decoded.empty()) return "a token without bytes";
   bytes.assign(decoded.begin(), decoded.end());
   return "";

@@ -24,6 +24,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
+#include "runtime/base/prefixed.h"
 #include "runtime/data/text/characters.h"
 
 namespace expc::text {
@@ -41,8 +42,7 @@ Expected<std::vector<Value>> ofRows(const TokenRows& rows, ArrayRef<int64_t> num
     result[i] = take(std::move(made));
     return Error::success();
   };
-  auto error = base::forEach(std::ssize(numbers), threads, work);
-  if (error) return error;
+  TRY(base::forEach(std::ssize(numbers), threads, work));
   return result;
 }
 
@@ -125,7 +125,7 @@ class Draw {
   }
   /// A number from 0 to below 1, with 53 random bits.
   double share() { return double(random_() >> 11) * 0x1p-53; }
-  Token token(Token below) { return static_cast<Token>(random_() % uint64_t(below)); }
+  Token token(Token below) { return Token(random_() % uint64_t(below)); }
 
  private:
   std::mt19937_64 random_;
@@ -164,7 +164,7 @@ TokenRow SyntheticRows::row(int64_t number) const {
   const size_t prompt = rounded(shape.prompt * double(tokens.size()));
   TokenRow row;
   if (pairs) {
-    std::vector<Token> other(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(prompt));
+    std::vector<Token> other(tokens.begin(), tokens.begin() + ptrdiff_t(prompt));
     // The rejected answer has the length of another row's answer, as it would in real data.
     const size_t answer = std::max<size_t>(2, rounded((1 - shape.prompt) * double(length())));
     std::generate_n(std::back_inserter(other), answer, [&] { return draw.token(vocabulary); });
@@ -196,7 +196,7 @@ RowSize TokenRow::size() const {
 }
 
 TokenRows::TokenRows(std::shared_ptr<const Tokenizer> tokenizer, Dataset dataset, int64_t max_length)
-    : max_length_(max_length), tokenizer_(std::move(tokenizer)), pad_(tokenizer_->special().pad) {
+    : max_length_(max_length), tokenizer_(std::move(tokenizer)) {
   take(std::move(dataset));
 }
 
@@ -217,56 +217,37 @@ TokenRowsOptions apartFrom(TokenRowsOptions options, const std::string& path, bo
   return options;
 }
 
-Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::vector<std::string>& notes) {
-  const auto opened = [&]() -> Expected<Tokenizer> {
-    if (!options.tokenizer.empty()) return Tokenizer::open(options.tokenizer);
-    if (!options.model_folder.empty()) return Tokenizer::open(options.model_folder);
-    notes.push_back("no tokenizer is named and the model has none: each byte of the text is a token");
-    return Tokenizer::bytes();
-  };
-  auto tokenizer = opened();
-  if (!tokenizer) return failure("tokenizer: {}", tokenizer.takeError());
+Expected<std::shared_ptr<const Tokenizer>> openTokenizer(const TokenRowsOptions& options,
+                                                         std::vector<std::string>& notes) {
+  const std::string& path = options.tokenizer.empty() ? options.model_folder : options.tokenizer;
+  if (path.empty()) notes.push_back("no tokenizer is named and the model has none: each byte of the text is a token");
+  auto tokenizer = TRY(prefixed("tokenizer", path.empty() ? Tokenizer::bytes() : Tokenizer::open(path)));
   // A token beyond the embedding would read outside of it, on a GPU without an error that names the cause.
-  if (options.vocabulary > 0 && tokenizer->rows() > options.vocabulary)
+  if (options.vocabulary > 0 && tokenizer.rows() > options.vocabulary)
     return failure(
         "tokenizer: {} has tokens up to {}, the model's embedding has {} rows: use the model's "
         "own tokenizer, or a model with a larger vocabulary",
-        tokenizer->origin(), tokenizer->rows() - 1, options.vocabulary);
-  return tokenizer;
+        tokenizer.origin(), tokenizer.rows() - 1, options.vocabulary);
+  return std::make_shared<const Tokenizer>(std::move(tokenizer));
 }
 
-Error TokenRows::takeTokenizer(const TokenRowsOptions& options) {
-  if (!tokenizer_) {
-    auto tokenizer = TRY(openTokenizer(options, notes_));
-    tokenizer_ = std::make_shared<const Tokenizer>(std::move(tokenizer));
-  }
-  pad_ = tokenizer_->special().pad;
-  return Error::success();
-}
-
-Error TokenRows::makeUp(const TokenRowsOptions& options) {
+void TokenRows::makeUp(const TokenRowsOptions& options) {
   // With a tokenizer only its tokens are drawn; the model's embedding may have more rows.
-  auto tokens = static_cast<Token>(options.vocabulary);
-  if (!options.tokenizer.empty()) {
-    TRY(takeTokenizer(options));
-    tokens = tokenizer_->rows();
-  }
+  const Token tokens = options.tokenizer.empty() ? Token(options.vocabulary) : tokenizer_->rows();
   int64_t count = options.synthetic;
   if (options.data.row_limit > 0) count = std::min(count, options.data.row_limit);
   made_up_ = {options.data.kind,          count,          options.data.pairs, tokens, options.seed,
               size_t(options.max_length), options.longest};
   origin_ = fmt::format("synthetic({})", options.synthetic);
-  return Error::success();
 }
 
 /// Refuses a model whose own chat template is not the one that `chat` writes, which the tool's environment in it tells.
 /// A model without a template takes any. One that writes the date of the day gets a note.
 static Error checkChatTemplate(const std::string& folder, std::vector<std::string>& notes) {
   std::string own;
-  if (auto text = files::map(folder + "/chat_template.jinja")) {
+  if (const auto text = expectedToOptional(files::map(folder + "/chat_template.jinja"))) {
     own = (*text)->getBuffer().str();
   } else {
-    consumeError(text.takeError());
     const auto config = expectedToOptional(files::map(folder + "/tokenizer_config.json"));
     const auto json = config ? expectedToOptional(base::parseJson((*config)->getBuffer())) : std::nullopt;
     const auto* object = json ? json->getAsObject() : nullptr;
@@ -286,11 +267,13 @@ Expected<TokenRows> TokenRows::open(const TokenRowsOptions& options, std::shared
   rows.tokenizer_ = std::move(known);
   rows.max_length_ = options.max_length;
   rows.parameter_ = options.parameter;
-  if (options.data.path.empty()) {
-    TRY(rows.makeUp(options));
+  const bool made_up = options.data.path.empty();
+  if (!rows.tokenizer_ && !(made_up && options.tokenizer.empty()))
+    rows.tokenizer_ = TRY(openTokenizer(options, rows.notes_));
+  if (made_up) {
+    rows.makeUp(options);
     return rows;
   }
-  TRY(rows.takeTokenizer(options));
   if (options.data.kind == Template::Chat && !options.model_folder.empty())
     TRY(checkChatTemplate(options.model_folder, rows.notes_));
   auto dataset = readDataset(options.data);
@@ -399,8 +382,7 @@ Expected<RowLengths> rowLengths(const TokenRows& rows, unsigned threads) {
   std::iota(numbers.begin(), numbers.end(), 0);
   auto sizes = TRY(rows.sizes(numbers, threads));
   // Rows that teach nothing are never batched, so they do not count.
-  sizes.erase(std::remove_if(sizes.begin(), sizes.end(), [](const RowSize& row) { return !row.learns(); }),
-              sizes.end());
+  std::erase_if(sizes, [](const RowSize& row) { return !row.learns(); });
   return RowLengths{std::move(sizes)};
 }
 

@@ -36,7 +36,8 @@ TokenRowsOptions apartFrom(TokenRowsOptions options, const std::string& path, bo
 
 /// Opens the tokenizer that the options name: a file, else the model's own, else bytes, which a note tells. An error,
 /// which begins with `tokenizer: `, also if it has more tokens than `options.vocabulary`.
-Expected<Tokenizer> openTokenizer(const TokenRowsOptions& options, std::vector<std::string>& notes);
+Expected<std::shared_ptr<const Tokenizer>> openTokenizer(const TokenRowsOptions& options,
+                                                         std::vector<std::string>& notes);
 
 /// The facts about an encoded text that planning needs.
 struct TextSize {
@@ -113,7 +114,7 @@ class TokenRows {
   /// The tokenizer; null for made-up rows whose options name none.
   const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
   /// The token that fills up rows that are shorter than others.
-  Token pad() const { return pad_; }
+  Token pad() const { return tokenizer_ ? tokenizer_->special().pad : 0; }
   /// Remarks for readers of the results, such as that answers were borrowed.
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -139,8 +140,7 @@ class TokenRows {
  private:
   TokenRows() = default;
   void take(Dataset dataset);
-  Error takeTokenizer(const TokenRowsOptions& options);
-  Error makeUp(const TokenRowsOptions& options);
+  void makeUp(const TokenRowsOptions& options);
   Expected<Sample> sample(const Conversation& conversation, int64_t number) const;
   bool isShort(const Conversation& conversation) const;
 
@@ -149,7 +149,6 @@ class TokenRows {
   Dataset dataset_;
   SyntheticRows made_up_;  // used if there is no data set
   std::string origin_, parameter_ = "data";
-  Token pad_ = 0;
   std::vector<std::string> notes_;
 };
 

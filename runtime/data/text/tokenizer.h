@@ -66,7 +66,8 @@ class Tokenizer {
 
  private:
   Tokenizer(std::string origin, Vocabulary vocabulary, SpecialTokens special);
-  static Expected<Tokenizer> fromObject(const json::Object& root, const std::string& name);
+  /// Reads fromJson()'s bytes; errors do not name the file.
+  static Expected<Tokenizer> parse(StringRef bytes, const std::string& name);
   /// Appends the tokens of a text that needs no more cutting.
   Error encodeCut(StringRef text, std::vector<Token>& out) const;
 

@@ -15,6 +15,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/prefixed.h"
 #include "runtime/data/text/characters.h"
 #include "runtime/data/text/tokenizer.h"
 
@@ -70,7 +71,7 @@ Expected<Token> idOf(const Value& value, StringRef what) {
   const auto id = value.getAsInteger();
   if (!id || *id < 0 || *id >= int64_t(kMostTokens))
     return failure("{} has no id between 0 and {}", what.take_front(40), kMostTokens - 1);
-  return static_cast<Token>(*id);
+  return Token(*id);
 }
 
 using Added = std::vector<std::pair<std::string, Token>>;
@@ -214,7 +215,15 @@ Expected<std::string> readPattern(const Object& root) {
 
 }  // namespace
 
-Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::string& name) {
+Expected<Tokenizer> Tokenizer::parse(StringRef bytes, const std::string& name) {
+  auto json = base::parseJson(bytes);
+  if (!json)
+    return failure(
+        "neither Hugging Face's tokenizer.json ({}) nor tiktoken's form, a token in base64 and its rank on each line",
+        json.takeError());
+  const Object* object = json->getAsObject();
+  if (!object) return failure("expected an object, as in Hugging Face's tokenizer.json");
+  const Object& root = *object;
   if (!unset(root, "normalizer"))
     return failure("it has a normalizer, which is not supported; Llama 3's tokenizer has none");
   const Object* model = root.getObject("model");
@@ -243,16 +252,7 @@ Expected<Tokenizer> Tokenizer::fromObject(const Object& root, const std::string&
 }
 
 Expected<Tokenizer> Tokenizer::fromJson(StringRef bytes, const std::string& name) {
-  const auto wrong = [&](Error error) { return failure("{}: {}", name, std::move(error)); };
-  auto json = base::parseJson(bytes);
-  if (!json)
-    return wrong(failure(
-        "neither Hugging Face's tokenizer.json ({}) nor tiktoken's form, a token in base64 and its rank on each line",
-        json.takeError()));
-  const Object* root = json->getAsObject();
-  if (!root) return wrong(failure("expected an object, as in Hugging Face's tokenizer.json"));
-  auto result = fromObject(*root, name);
-  return result ? std::move(result) : wrong(result.takeError());
+  return prefixed(name, parse(bytes, name));
 }
 
 }  // namespace expc::text

@@ -61,7 +61,7 @@ class Vocabulary {
     return {bytes_.data() + begin_[at], begin_[at + 1] - begin_[at]};
   }
   /// The number of ids, used or not.
-  Token size() const { return static_cast<Token>(begin_.size()) - 1; }
+  Token size() const { return Token(begin_.size()) - 1; }
 
  private:
   /// An entry of the hash table; open addressing with linear probing.

@@ -12,13 +12,14 @@
 #include <string>
 #include <thread>
 
+#include "runtime/base/format.h"
+#include "runtime/base/moments.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/comm/process_group.h"
 
 namespace expc::comm {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr char kOperation[] = "what one rank does alone";
@@ -75,20 +76,20 @@ void waitForRoot(Group& group, unsigned root, const std::string& key, const std:
     guarded(group.rendezvous, kOperation, [&] { throw std::runtime_error(why); });
   };
   int64_t heard = 0, calls = 0;
-  Clock::time_point last = Clock::now();
+  base::Clock::time_point last = base::Clock::now();
   while (true) {
     const int64_t said = guarded(group.rendezvous, kOperation, [&] { return group.store->add(key, 0); });
     // Catch up with all calls before looking at the end: the root may have finished in the
     // meantime.
     for (; calls < callsIn(said); ++calls) together();
-    if ((said & kFailed) != 0) lost("rank " + std::to_string(root) + " could not do it");
+    if ((said & kFailed) != 0) lost(fmt::format("rank {} could not do it", root));
     if ((said & kDone) != 0) return;
     if (said != heard) {
       heard = said;
-      last = Clock::now();
-    } else if (Clock::now() - last > group.rendezvous.timeout) {
-      lost("rank " + std::to_string(root) + " gave no sign of life for " +
-           std::to_string(std::chrono::duration<double>(group.rendezvous.timeout).count()) + " s");
+      last = base::Clock::now();
+    } else if (base::Clock::now() - last > group.rendezvous.timeout) {
+      lost(fmt::format("rank {} gave no sign of life for {:f} s", root,
+                       std::chrono::duration<double>(group.rendezvous.timeout).count()));
     }
     std::this_thread::sleep_for(kPoll);
   }

@@ -15,6 +15,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <utility>
 
+#include "runtime/base/moments.h"
 #include "runtime/worker/comm/failure.h"
 #include "runtime/worker/comm/rendezvous.h"
 
@@ -56,7 +57,6 @@ class Watch {
   void nowIn(const char* name) { name_ = name; }
 
  private:
-  using Clock = std::chrono::steady_clock;
   bool look();
 
   const Rendezvous rendezvous_;
@@ -65,7 +65,7 @@ class Watch {
   std::atomic<const char*> name_;
   std::mutex mutex_;  // protects `running_` and `since_`
   bool running_ = false;
-  Clock::time_point since_;
+  base::Clock::time_point since_;
   std::jthread thread_;  // last, because it uses the other members
 };
 
@@ -78,14 +78,13 @@ class Queued {
   void add(std::function<bool()> ended);
   /// The time for which something was queued and nothing has ended; zero if nothing is queued.
   /// Never waits.
-  std::chrono::steady_clock::duration stuckFor() const;
+  base::Clock::duration stuckFor() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
   bool look();
 
   std::atomic<size_t> open_{0};
-  std::atomic<Clock::time_point> progress_{Clock::time_point{}};
+  std::atomic<base::Clock::time_point> progress_{base::Clock::time_point{}};
   std::mutex mutex_;  // protects the queue
   std::deque<std::function<bool()>> queue_;
   std::jthread thread_;  // last, because it uses the other members

@@ -21,7 +21,8 @@ Error badVariable(const char* name, const char* value, const std::string& wanted
 }
 
 /// Reads a required number from `least` to `most` into `into`.
-Error readNumber(const char* name, uint64_t least, uint64_t most, uint64_t& into) {
+template <typename Number>
+Error readNumber(const char* name, uint64_t least, uint64_t most, Number& into) {
   const char* text = std::getenv(name);
   if (!text)
     return failure(
@@ -48,19 +49,14 @@ Expected<Rendezvous> rendezvousFromEnvironment() {
   if (!any) return result;
 
   // The order matters: the limits of ranks depend on their number.
-  uint64_t world = 1, rank = 0, local = 0, port = 0;
-  TRY(readNumber("WORLD_SIZE", 1, 1'000'000, world));
-  TRY(readNumber("RANK", 0, world - 1, rank));
-  TRY(readNumber("LOCAL_RANK", 0, world - 1, local));
-  TRY(readNumber("MASTER_PORT", world == 1 ? 0 : 1, 65535, port));
+  TRY(readNumber("WORLD_SIZE", 1, 1'000'000, result.world_size));
+  TRY(readNumber("RANK", 0, result.world_size - 1, result.rank));
+  TRY(readNumber("LOCAL_RANK", 0, result.world_size - 1, result.local_rank));
+  TRY(readNumber("MASTER_PORT", result.world_size == 1 ? 0 : 1, 65535, result.master_port));
   const char* address = std::getenv("MASTER_ADDR");
   if (!address || !*address)
     return badVariable("MASTER_ADDR", address ? address : "", "the host name or address of rank 0");
-  result.rank = unsigned(rank);
-  result.world_size = unsigned(world);
-  result.local_rank = unsigned(local);
   result.master_address = address;
-  result.master_port = uint16_t(port);
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/format.h"
+#include "runtime/base/moments.h"
 #include "runtime/worker/comm/process_group.h"
 
 namespace expc::comm {
@@ -50,7 +51,7 @@ Watch::Operation::Operation(Watch* watch, const char* name) : watch_(watch) {
   watch_->name_ = name;
   const std::lock_guard lock(watch_->mutex_);
   watch_->running_ = true;
-  watch_->since_ = Clock::now();
+  watch_->since_ = base::Clock::now();
 }
 
 Watch::Operation::~Operation() {
@@ -64,7 +65,7 @@ bool Watch::look() {
   // Locked for no longer than this: the training thread must never wait for what is asked below.
   {
     const std::lock_guard lock(mutex_);
-    if (running_ && Clock::now() - since_ > rendezvous_.timeout + kGrace)
+    if (running_ && base::Clock::now() - since_ > rendezvous_.timeout + kGrace)
       why = fmt::format("it has not come back for {} s",
                         std::chrono::duration_cast<std::chrono::seconds>(rendezvous_.timeout).count());
   }
@@ -75,13 +76,13 @@ bool Watch::look() {
 
 void Queued::add(std::function<bool()> ended) {
   const std::lock_guard lock(mutex_);
-  if (open_++ == 0) progress_ = Clock::now();
+  if (open_++ == 0) progress_ = base::Clock::now();
   queue_.push_back(std::move(ended));
   if (!thread_.joinable()) thread_ = repeat(kInterval, [this] { return look(); });
 }
 
-Queued::Clock::duration Queued::stuckFor() const {
-  return open_ == 0 ? Clock::duration::zero() : Clock::now() - progress_.load();
+base::Clock::duration Queued::stuckFor() const {
+  return open_ == 0 ? base::Clock::duration::zero() : base::Clock::now() - progress_.load();
 }
 
 bool Queued::look() {
@@ -94,7 +95,7 @@ bool Queued::look() {
     // Work ends in order, so nothing behind this piece has ended.
     if (!yes) break;
     queue_.pop_front();
-    progress_ = Clock::now();
+    progress_ = base::Clock::now();
     --open_;
   }
   return true;

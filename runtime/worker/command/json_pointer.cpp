@@ -149,12 +149,9 @@ Expected<std::vector<Value>> documentsIn(StringRef text) {
   if (whole) documents.push_back(std::move(*whole));
   if (whole) return documents;
   const std::string why = fmt::format("it is not valid JSON: {}", toString(whole.takeError()));
-  while (!text.empty()) {
-    const auto [line, rest] = text.split('\n');
-    text = rest;
+  for (const StringRef line : llvm::split(text, '\n')) {
     if (line.trim().empty()) continue;
-    auto one = parse(line);
-    if (!one) consumeError(one.takeError());
+    auto one = expectedToOptional(parse(line));
     if (!one || documents.size() == kMostValues) return failure("{}", why);
     documents.push_back(std::move(*one));
   }
@@ -212,7 +209,7 @@ Error visit(StringRef text, const std::string& pointer, Which which, function_re
   }
   if (found.empty()) {
     const std::string led = "/" + llvm::join(written.begin(), written.begin() + way.farthest, "/");
-    return llvm::make_error<NoValue>(
+    return noValue(
         fmt::format("nothing at {}: {} is {}", pointer, way.farthest > 0 ? led : "the document", membersOf(*way.end)));
   }
   if (which == Which::Last) found.erase(found.begin(), found.end() - 1);
@@ -248,8 +245,7 @@ Error addNumber(const Value& value, Values& values) {
   }
   if (number && values.size() == kMostValues) return failure("more than the millionth number");
   if (number) return values.push_back(*number), Error::success();
-  const std::string message = fmt::format("not a number but {}", kindOf(value));
-  return none ? llvm::make_error<NoValue>(message) : failure("{}", message);
+  return noValue(fmt::format("not a number but {}", kindOf(value)), none);
 }
 
 /// Adds the value, or the elements of an array, to the result.
@@ -263,7 +259,7 @@ Error addNumbers(const Value& value, const std::string& pointer, JsonNumbers& re
   for (size_t i = 0; i < array->size(); ++i)
     if (auto error = addNumber((*array)[i], result.values))
       return within(fmt::format("at {}/{} is ", pointer, i), std::move(error));
-  if (array->empty()) return llvm::make_error<NoValue>(fmt::format("the array at {} is empty", pointer));
+  if (array->empty()) return noValue(fmt::format("the array at {} is empty", pointer));
   return Error::success();
 }
 
@@ -282,20 +278,19 @@ Error checkPointer(const std::string& pointer) {
 
 Expected<JsonNumbers> readJson(StringRef text, const std::string& pointer, Which which) {
   JsonNumbers result;
-  auto error = visit(text, pointer, which, [&](ArrayRef<const Value*> values) -> Error {
+  const auto add = [&](ArrayRef<const Value*> values) -> Error {
     result.places = std::max(result.places, values.size());
-    for (const Value* value : values)
-      if (auto wrong = addNumbers(*value, pointer, result)) return wrong;
+    for (const Value* value : values) TRY(addNumbers(*value, pointer, result));
     return Error::success();
-  });
-  if (error) return error;
+  };
+  TRY(visit(text, pointer, which, add));
   return result;
 }
 
 Expected<RowTexts> jsonRows(StringRef text, std::string_view rows, const std::string& pointer) {
   const std::vector<std::string> below = tokensOf(StringRef(pointer).drop_front(rows.size()));
   RowTexts found;
-  auto error = visit(text, std::string(rows), Which::All, [&](ArrayRef<const Value*> values) -> Error {
+  const auto add_rows = [&](ArrayRef<const Value*> values) -> Error {
     for (const Value* row : values) {
       if (found.size() == kMostValues) return failure("it has more than a million rows");
       std::vector<std::string>& texts = found.emplace_back();
@@ -310,8 +305,8 @@ Expected<RowTexts> jsonRows(StringRef text, std::string_view rows, const std::st
       }
     }
     return Error::success();
-  });
-  if (error) return error;
+  };
+  TRY(visit(text, std::string(rows), Which::All, add_rows));
   return found;
 }
 
@@ -322,8 +317,7 @@ Expected<uint64_t> countJson(StringRef text, const std::string& pointer) {
     return Error::success();
   });
   // Nothing there is none of them.
-  error = llvm::handleErrors(std::move(error), [](const NoValue&) {});
-  if (error) return error;
+  TRY(llvm::handleErrors(std::move(error), [](const NoValue&) {}));
   return count;
 }
 

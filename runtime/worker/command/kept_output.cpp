@@ -23,6 +23,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/prefixed.h"
 #include "runtime/worker/command/metrics.h"
 
 namespace expc::command {
@@ -41,11 +42,9 @@ struct Document {
   json::Object files;
 };
 constexpr auto kDocument = [](base::JsonRecord& io, Document& document) {
-  io.field("wall", document.output.end.wall_seconds);
-  io.field("cpu_time", document.output.end.cpu_seconds);
-  io.field("peak", document.output.end.peak_bytes);
-  io.field("left_out", document.output.left_out);
-  io.field("files", document.files);
+  ProgramEnd& end = document.output.end;
+  io.required("wall", end.wall_seconds, "cpu_time", end.cpu_seconds, "peak", end.peak_bytes, "left_out",
+              document.output.left_out, "files", document.files);
 };
 
 /// Whether a name is a path inside the folder; a stranger's file may contain anything.
@@ -70,9 +69,10 @@ Expected<std::string> readDocument(const std::string& path) {
   auto file = TRY(readFile(path, kMostDocument));
   auto [head, body] = file->getBuffer().split('\n');
   uint64_t size = 0;
-  if (!head.consume_front(kMark)) return failed(path, "this is not a stored output");
+  const bool marked = head.consume_front(kMark);
   const auto [how, number] = head.split(' ');
-  if (number.getAsInteger(10, size) || size > kMostDocument) return failed(path, "this is not a stored output");
+  if (!marked || number.getAsInteger(10, size) || size > kMostDocument)
+    return failed(path, "this is not a stored output");
   if (how == "plain") return body.str();
   llvm::SmallVector<uint8_t, 0> document;
   if (how != "zstd" || !llvm::compression::zstd::isAvailable())
@@ -91,9 +91,8 @@ std::vector<std::string> namedIn(const std::string& folder, const std::vector<st
       names.push_back(name);
       continue;
     }
-    auto found = files::filesMatching(folder, name, "");
-    if (!found) consumeError(found.takeError());
-    for (const std::string& file : found ? *found : std::vector<std::string>())
+    const auto found = expectedToOptional(files::filesMatching(folder, name, ""));
+    for (const std::string& file : found.value_or(std::vector<std::string>()))
       if (const std::string inside = fs::path(file).lexically_relative(fs::path(folder).lexically_normal()).string();
           !is_contained(names, inside))
         names.push_back(inside);
@@ -157,22 +156,21 @@ Error keepOutput(const std::string& path, const std::string& folder, const std::
 
 Expected<KeptOutput> unpackOutput(const std::string& path, const std::string& folder) {
   auto document = TRY(readDocument(path));
-  auto value = base::parseJson(document);
-  if (!value) return failed(path, toString(value.takeError()));
-  auto kept = base::readRecord<Document>(*value, "the kept output", kDocument);
-  if (!kept) return failed(path, toString(kept.takeError()));
-  for (const auto& [name, packed] : kept->files) {
+  const std::string quoted = fmt::format("'{}'", path);
+  auto value = TRY(prefixed(quoted, base::parseJson(document)));
+  auto kept = TRY(prefixed(quoted, base::readRecord<Document>(value, "the kept output", kDocument)));
+  for (const auto& [name, packed] : kept.files) {
     std::vector<char> text;
     // The names come from a file that may be a stranger's; none may lead outside the folder.
     const auto coded = packed.getAsString();
     if (!coded || !staysInside(name.str())) return failed(path, "this is not a stored output");
-    if (auto error = llvm::decodeBase64(*coded, text)) return failed(path, toString(std::move(error)));
+    TRY(prefixed(quoted, llvm::decodeBase64(*coded, text)));
     const fs::path file = trialFile(name.str(), folder);
     std::error_code ignored;
     fs::create_directories(file.parent_path(), ignored);
     TRY(writeAll(file.string(), "", StringRef(text.data(), text.size())));
   }
-  return std::move(kept->output);
+  return std::move(kept.output);
 }
 
 }  // namespace expc::command

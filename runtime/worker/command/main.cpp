@@ -51,10 +51,8 @@ struct Question {
 Expected<Question> readQuestion(std::string_view text, const char* what, bool of_outputs) {
   auto value = TRY(base::parseJson(text));
   return base::readRecord<Question>(value, what, [&](base::JsonRecord& io, Question& question) {
-    io.field("metrics", question.metrics);
-    if (of_outputs) io.field("outputs", question.outputs);
-    if (of_outputs) io.field("root", question.root);
-    io.object("command", question.command, base::kDescribed);
+    io.required(EXPC_NAMED(question, metrics, command));
+    if (of_outputs) io.required(EXPC_NAMED(question, outputs, root));
   });
 }
 
@@ -94,9 +92,8 @@ Expected<protocol::Event> readOne(const Question& question, const MetricReader& 
     if (isRead(question, file)) return failure("'{}' was too large to be stored", file);
   protocol::Event result{.type = protocol::Event::Type::Result};
   const auto next = [](const plan::CommandMetric&) {};
-  auto error = reader.verify(folder, question.root, next);
-  if (!error) error = reader.read(folder, kept.end, result, next);
-  if (error) return error;
+  TRY(reader.verify(folder, question.root, next));
+  TRY(reader.read(folder, kept.end, result, next));
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/worker/command/metrics.h"
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
@@ -35,20 +36,24 @@ using Take = CommandMetric::Take;
 /// The largest text that is read, in bytes. It is mapped, so it takes no memory of ours.
 constexpr uint64_t kMostText = 4ull << 30;
 
-/// Adds to an error what is read and from where.
-Error about(const std::string& what, const CommandMetric& read, Error error) {
+/// An Error or Expected as it is, but an error says what is read and from where.
+template <typename Tried>
+Tried about(const std::string& what, const CommandMetric& read, Tried tried) {
+  Error error = base::errorOf(tried);
+  if (!error) return tried;
   const std::string source = read.file.empty() || read.file == kOutput ? "standard output"
                              : read.file == kErrors                    ? "standard error"
                                                                        : "'" + read.file + "'";
   return failure("{}, read from {}: {}", what, source, std::move(error));
 }
 
-Error about(const CommandMetric& metric, Error error) {
-  return about(fmt::format("the metric {}", metric.name), metric, std::move(error));
+template <typename Tried>
+Tried about(const CommandMetric& metric, Tried tried) {
+  return about(fmt::format("the metric {}", metric.name), metric, std::move(tried));
 }
 
 Error about(const plan::Expectation& expectation, Error error) {
-  return about("expected " + expectation.read.name, expectation.read, std::move(error));
+  return about(fmt::format("expected {}", expectation.read.name), expectation.read, std::move(error));
 }
 
 /// Whether the path of a file leads outside the trial's folder.
@@ -99,9 +104,7 @@ Expected<uint64_t> countIn(StringRef text, const CommandMetric& metric, const Pa
   if (pattern) return pattern->count(text);
   if (metric.from == From::Csv) return countColumn(text, metric.where);
   if (metric.from == From::Json) return countJson(text, metric.where);
-  uint64_t count = 0;
-  for (; !text.empty(); text = text.split('\n').second) count += !text.split('\n').first.trim().empty();
-  return count;
+  return llvm::count_if(llvm::split(text, '\n'), [](StringRef line) { return !line.trim().empty(); });
 }
 
 /// Whether the value is read as one of a table's row.
@@ -148,15 +151,14 @@ Expected<MetricReader> MetricReader::make(const plan::Command& command, const st
       continue;
     }
     const bool counts = found->take && found->take->take == Take::Count;
-    if (auto error = reader.prepare(*found, counts ? Pattern::Use::Match : Pattern::Use::Number))
-      return about(*found, std::move(error));
+    TRY(about(*found, reader.prepare(*found, counts ? Pattern::Use::Match : Pattern::Use::Number)));
     reader.metrics_.push_back(*found);
   }
   for (const plan::Expectation& expectation : command.expectations) {
     const std::optional<plan::Reduction>& take = expectation.read.take;
     const bool number = expectation.bound && !(take && take->take == Take::Count);
     const auto use = number ? Pattern::Use::Number : Pattern::Use::Match;
-    if (auto error = reader.prepare(expectation.read, use)) return about(expectation, std::move(error));
+    TRY(about(expectation, reader.prepare(expectation.read, use)));
     reader.expectations_.push_back(expectation);
   }
   return reader;
@@ -166,7 +168,7 @@ Expected<Values> MetricReader::columnOf(const CommandMetric& metric, StringRef t
   auto rows = TRY(rows_.numbers(metric, text));
   Values values;
   for (const Values& row : rows) llvm::append_range(values, row);
-  if (values.empty()) return llvm::make_error<NoValue>("it has no value");
+  if (values.empty()) return noValue("it has no value");
   if (metric.from == From::Json && values.size() > 1 && !metric.series && !metric.take)
     return failure("it has {} values; say which of them is meant, as in `from median(…)` or `last(…)`", values.size());
   return values;
@@ -208,9 +210,7 @@ Expected<double> MetricReader::valueOf(const CommandMetric& metric, const std::s
   const plan::Reduction reduction = metric.take.value_or(Take::Last);
   if (const auto few = plan::fewValues(metric.name, values.size(), reduction); notes && few) notes->push_back(*few);
   const std::optional<double> value = plan::reduced(values, reduction);
-  if (!value)
-    return llvm::make_error<NoValue>(
-        fmt::format("it has {} values, but skip = {} leaves none", values.size(), reduction.skip));
+  if (!value) return noValue(fmt::format("it has {} values, but skip = {} leaves none", values.size(), reduction.skip));
   if (series) {
     for (double& one : values) one *= metric.scale;
     *series = std::move(values);
@@ -232,15 +232,15 @@ std::optional<std::vector<std::string>> reportedIn(const std::string& folder) {
   return names;
 }
 
-/// Whether a program reported that a metric of `from trial` has no value (None). An error if it never reported it.
-Expected<bool> hasNone(const CommandMetric& metric, const std::string& folder) {
+/// Checks that a program reported a metric of `from trial`, if only that it has no value (None).
+Error checkReported(const CommandMetric& metric, const std::string& folder) {
   const auto names = reportedIn(folder);
   if (!names)
     return failure(
         "the metric {} is read from what the program reports, and it reported nothing: it has to `import "
         "expc`, to call expc.trial(), and to end by itself",
         metric.name);
-  if (std::ranges::count(*names, metric.name) > 0) return true;
+  if (is_contained(*names, metric.name)) return Error::success();
   return failure("the program never reports the metric {}; it reports {}", metric.name,
                  names->empty() ? "none" : base::joined(*names, ", "));
 }
@@ -270,7 +270,7 @@ Error MetricReader::verify(const std::string& folder, const std::string& root,
                            const std::function<void(const CommandMetric&)>& next) const {
   for (const plan::Expectation& expectation : expectations_) {
     next(expectation.read);
-    if (auto error = verifyOne(expectation, folder, root)) return about(expectation, std::move(error));
+    TRY(about(expectation, verifyOne(expectation, folder, root)));
   }
   return Error::success();
 }
@@ -285,8 +285,7 @@ Error MetricReader::read(const std::string& folder, const ProgramEnd& end, proto
     auto value = valueOf(metric, folder, &series, &result.notes);
     bool none = !value && metric.optional && value.errorIsA<NoValue>();
     if (!value && !none && metric.file == plan::kTrialFile) {
-      auto reported = hasNone(metric, folder);
-      if (!reported) return consumeError(value.takeError()), reported.takeError();
+      if (auto error = checkReported(metric, folder)) return consumeError(value.takeError()), std::move(error);
       none = value.errorIsA<NoValue>();
     }
     if (!value && !none) return about(metric, value.takeError());
@@ -304,15 +303,12 @@ Error MetricReader::readRows(const std::string& folder, protocol::Event& result,
   for (const CommandMetric& metric : metrics_) {
     if (!metric.row) continue;
     next(metric);
-    auto file = textOf(metric, folder);
-    if (!file) return about(metric, file.takeError());
-    const StringRef text = (*file)->getBuffer();
+    auto file = TRY(about(metric, textOf(metric, folder)));
+    const StringRef text = file->getBuffer();
     if (keys.empty())
-      if (auto error = rows_.keys(text).moveInto(keys))
-        return about(fmt::format("the parameter {}", keys_.front().name), keys_.front(), std::move(error));
-    auto values = rows_.read(metric, text, keys);
-    if (!values) return about(metric, values.takeError());
-    for (auto& [key, value] : *values) {
+      keys = TRY(about(fmt::format("the parameter {}", keys_.front().name), keys_.front(), rows_.keys(text)));
+    auto values = TRY(about(metric, rows_.read(metric, text, keys)));
+    for (auto& [key, value] : values) {
       json::Object& row =
           *result.rows.try_emplace(key, json::Object{{"metrics", json::Object()}}).first->second.getAsObject();
       (*row.getObject("metrics"))[metric.name] = value.value ? json::Value(*value.value) : nullptr;

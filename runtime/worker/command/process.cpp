@@ -29,6 +29,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
+#include "runtime/base/moments.h"
 #include "runtime/base/process.h"
 #include "runtime/worker/serve/child.h"
 
@@ -36,8 +37,6 @@ extern char** environ;
 
 namespace expc::command {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Intervals at which the size of the output is looked at.
 constexpr timespec kLookEvery{0, 250'000'000};
@@ -120,22 +119,22 @@ uint64_t leastPeak() {
   return least;
 }
 
-/// The reason why exec failed, with the way out.
-std::string whyNoExec(const std::string& file, int error) {
-  if (error == ENOENT && access(file.c_str(), F_OK) != 0) return fmt::format("the program '{}' does not exist", file);
+/// The error of a failed exec, with the way out.
+Error noExec(const std::string& file, int error) {
+  if (error == ENOENT && access(file.c_str(), F_OK) != 0) return failure("the program '{}' does not exist", file);
   if (error == ENOENT)
-    return fmt::format("'{}' cannot be started: the interpreter that its first line names does not exist", file);
-  if (error == EACCES) return fmt::format("the program '{}' is not executable (use chmod +x)", file);
+    return failure("'{}' cannot be started: the interpreter that its first line names does not exist", file);
+  if (error == EACCES) return failure("the program '{}' is not executable (use chmod +x)", file);
   if (error == ENOEXEC)
-    return fmt::format(
-        "this machine cannot run the program '{}'; a script needs a first line '#!/path/of/its/interpreter'", file);
-  if (error == E2BIG) return fmt::format("the arguments of '{}' are too long for the system", file);
-  return fmt::format("the program '{}' cannot be started: {}", file, std::strerror(error));
+    return failure("this machine cannot run the program '{}'; a script needs a first line '#!/path/of/its/interpreter'",
+                   file);
+  if (error == E2BIG) return failure("the arguments of '{}' are too long for the system", file);
+  return failure("the program '{}' cannot be started: {}", file, std::strerror(error));
 }
 
 /// The error of a program that was not started.
 Error refused(const Program& program, const std::string& file, const Refusal& refusal) {
-  if (refusal.step == Refusal::Exec) return failure("{}", whyNoExec(file, refusal.error));
+  if (refusal.step == Refusal::Exec) return noExec(file, refusal.error);
   return failure("cannot enter the trial's folder '{}': {}", program.folder, std::strerror(refusal.error));
 }
 
@@ -147,7 +146,7 @@ bool larger(int fd, uint64_t most) {
 
 /// Reaps the dead children. @returns whether the program itself is among them; `end` is filled in
 /// then
-bool reap(pid_t program, Clock::time_point start, ProgramEnd& end) {
+bool reap(pid_t program, base::Clock::time_point start, ProgramEnd& end) {
   int status = 0;
   rusage usage{};
   while (true) {
@@ -178,7 +177,7 @@ Expected<ProgramEnd> run(const Program& program, const std::string& file, const 
   ProgramEnd end;
   end.file = file;
   end.least_peak = leastPeak();
-  const auto start = Clock::now();
+  const auto start = base::Clock::now();
   end.began_seconds = std::chrono::duration<double>(start.time_since_epoch()).count();
   const pid_t pid = startChild(program, out, err, file.c_str(), argv.data(), self, refusal);
   if (pid < 0) return failure("no process for the program: {}", std::strerror(errno));
@@ -186,7 +185,7 @@ Expected<ProgramEnd> run(const Program& program, const std::string& file, const 
     timespec wait = kLookEvery;
     if (program.attendant) {
       const double seconds = program.attendant->look(pid);
-      wait = {static_cast<time_t>(seconds), long((seconds - std::trunc(seconds)) * 1e9)};
+      wait = {time_t(seconds), long((seconds - std::trunc(seconds)) * 1e9)};
     }
     if (sigtimedwait(&signals, nullptr, &wait) == SIGTERM && program.attendant) program.attendant->told(pid);
     // Without a limit, a program in an endless loop of messages would fill the disk.

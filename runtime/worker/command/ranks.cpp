@@ -29,12 +29,8 @@ struct RankEnd {
   ProgramEnd end;
 };
 constexpr auto kRankEnd = [](base::JsonRecord& io, RankEnd& rank) {
-  io.field("trial", rank.trial);
-  io.field("began", rank.end.began_seconds);
-  io.field("wall", rank.end.wall_seconds);
-  io.field("cpu_time", rank.end.cpu_seconds);
-  io.field("peak", rank.end.peak_bytes);
-  io.field("least_peak", rank.end.least_peak);
+  io.required("trial", rank.trial, "began", rank.end.began_seconds, "wall", rank.end.wall_seconds, "cpu_time",
+              rank.end.cpu_seconds, "peak", rank.end.peak_bytes, "least_peak", rank.end.least_peak);
 };
 
 std::string endOf(const std::string& folder, unsigned rank) { return plan::outputOf(folder, "ended.txt", rank); }
@@ -45,8 +41,8 @@ Expected<ProgramEnd> leftBy(const std::string& folder, unsigned rank, const std:
   const std::string path = endOf(folder, rank);
   while (true) {
     while (access(path.c_str(), F_OK) != 0) usleep(kLook);
-    auto text = files::read(path);
-    auto value = TRY(text ? base::parseJson((*text)->getBuffer()) : text.takeError());
+    auto text = TRY(files::read(path));
+    auto value = TRY(base::parseJson(text->getBuffer()));
     auto left = TRY(base::readRecord<RankEnd>(value, path, kRankEnd));
     if (left.trial == trial) return left.end;
     usleep(kLook);

@@ -7,6 +7,7 @@
 #include "runtime/worker/command/readers.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -28,6 +29,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/prefixed.h"
 #include "runtime/base/text.h"
 
 namespace expc::command {
@@ -39,8 +41,7 @@ std::string tableBelow(StringRef text, const std::string& column) {
   for (size_t line = 2; line <= kMostLines && text.contains('\n'); ++line) {
     text = text.split('\n').second;
     std::vector<std::string> cells;
-    auto more = files::CsvRows(text.split('\n').first, files::CsvRows::Blanks::Dropped).next(cells);
-    if (!more) consumeError(more.takeError());
+    consumeError(files::CsvRows(text.split('\n').first, files::CsvRows::Blanks::Dropped).next(cells).takeError());
     if (std::ranges::count(cells, column) > 0)
       return fmt::format("; line {} has it: print the lines above to standard error, or the table to a file", line);
   }
@@ -159,10 +160,13 @@ StringRef asUtf8(StringRef text, std::string& own) {
 
 char NoValue::ID = 0;
 
+Error noValue(const std::string& message, bool none) {
+  return none ? llvm::make_error<NoValue>(message) : failure("{}", message);
+}
+
 Error within(const std::string& where, Error error) {
   const bool none = error.isA<NoValue>();
-  const std::string message = where + toString(std::move(error));
-  return none ? llvm::make_error<NoValue>(message) : failure("{}", message);
+  return noValue(where + toString(std::move(error)), none);
 }
 
 /// Whether a program writes this where it has no value: perf stat, nvidia-smi and loggers each have a word of their
@@ -179,10 +183,8 @@ Expected<double> readNumber(StringRef text) {
   digits.consume_front("+");
   double value = 0;
   const auto [end, error] = std::from_chars(digits.begin(), digits.end(), value);
-  if (digits.empty() || end != digits.end() || error == std::errc::invalid_argument) {
-    const std::string message = fmt::format("'{}' is not a number", excerpt(text));
-    return isNoValue(text) ? llvm::make_error<NoValue>(message) : failure("{}", message);
-  }
+  if (digits.empty() || end != digits.end() || error == std::errc::invalid_argument)
+    return noValue(fmt::format("'{}' is not a number", excerpt(text)), isNoValue(text));
   // A value beyond the range of a double is an error and not infinite: the program did not mean
   // "diverged".
   if (error == std::errc::result_out_of_range)
@@ -213,9 +215,7 @@ std::optional<json::Object> lastObject(const std::string& path) {
 Expected<Values> readLines(StringRef text, Which which) {
   StringRef last;
   Values values;
-  while (!text.empty()) {
-    auto [line, rest] = text.split('\n');
-    text = rest;
+  for (const StringRef line : llvm::split(text, '\n')) {
     if (line.trim().empty()) continue;
     last = line;
     if (which == Which::Last) continue;
@@ -223,7 +223,7 @@ Expected<Values> readLines(StringRef text, Which which) {
     if (values.size() == kMostValues) return failure("it has more than a million numbers");
     values.push_back(value);
   }
-  if (last.empty()) return llvm::make_error<NoValue>("nothing was written");
+  if (last.empty()) return noValue("nothing was written");
   if (which == Which::All) return values;
   auto value = readNumber(last);
   if (!value) return within("its last line: ", value.takeError());
@@ -249,9 +249,8 @@ Expected<double> readSize(const std::string& path) {
 
 Error compareFiles(const std::string& path, const std::string& wanted, uint64_t most) {
   auto found = TRY(readFile(path, most));
-  auto other = readFile(wanted, most);
-  if (!other) return failure("what it is compared with: {}", other.takeError());
-  const StringRef left = found->getBuffer(), right = (*other)->getBuffer();
+  auto other = TRY(prefixed("what it is compared with", readFile(wanted, most)));
+  const StringRef left = found->getBuffer(), right = other->getBuffer();
   if (left == right) return Error::success();
   const auto at = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first;
   return failure("it differs from line {} on ({} bytes, {} wanted)", 1 + std::count(left.begin(), at, '\n'),
@@ -266,24 +265,21 @@ static Expected<std::vector<std::pair<size_t, std::string>>> cellsOf(StringRef t
                                                                      Cells wanted) {
   files::CsvRows rows(text, files::CsvRows::Blanks::Dropped);
   std::vector<std::string> names, cells;
-  std::optional<size_t> place;
+  auto any = TRY(prefixed("row 1", rows.next(names)));
+  if (!any) return failure("it is empty");
+  auto place = TRY(placeOf(column, names, text));
   std::vector<std::pair<size_t, std::string>> found;
-  for (size_t row = 1;; ++row) {
-    auto more = rows.next(row == 1 ? names : cells);
+  for (size_t row = 2;; ++row) {
+    auto more = rows.next(cells);
     if (!more) return failure("row {}: {}", row, more.takeError());
-    if (!*more && row == 1) return failure("it is empty");
     if (!*more) break;
-    if (row == 1) {
-      place = TRY(placeOf(column, names, text));
-      continue;
-    }
     // A table whose rows have changing lengths has been written by two programs, or is no table.
     if (cells.size() != names.size())
       return failure("row {} has {} cells, the first row has {}", row, cells.size(), names.size());
     // Loggers leave cells empty in rows that are about something else.
-    if (wanted != Cells::All && StringRef(cells[*place]).trim().empty()) continue;
+    if (wanted != Cells::All && StringRef(cells[place]).trim().empty()) continue;
     if (wanted == Cells::Last) found.clear();
-    found.emplace_back(row, std::move(cells[*place]));
+    found.emplace_back(row, std::move(cells[place]));
     if (found.size() > kMostValues) return failure("the column '{}' has more than a million values", column);
   }
   return found;
@@ -306,7 +302,7 @@ Expected<RowTexts> columnRows(StringRef text, const std::string& column) {
 
 Expected<Values> readColumn(StringRef text, const std::string& column, Which which) {
   auto cells = TRY(cellsOf(text, column, which == Which::Last ? Cells::Last : Cells::Filled));
-  if (cells.empty()) return llvm::make_error<NoValue>(fmt::format("the column '{}' has no value", column));
+  if (cells.empty()) return noValue(fmt::format("the column '{}' has no value", column));
   Values values;
   for (const auto& [row, digits] : cells) {
     auto value = readNumber(digits);
@@ -331,9 +327,7 @@ struct Pattern::Parts {
     pcre2_code_free(code);
   }
   Error complain(const std::string& what) const { return failure("the pattern '{}' {}", text, what); }
-  Error nothing(const std::string& what) const {
-    return llvm::make_error<NoValue>(fmt::format("the pattern '{}' {}", text, what));
-  }
+  Error nothing(const std::string& what) const { return noValue(fmt::format("the pattern '{}' {}", text, what)); }
   Error gaveUp(int code) const {
     if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT || code == PCRE2_ERROR_HEAPLIMIT)
       return complain("was given up: it tries too many ways to match, as nested repetitions such as (a+)+ do");

@@ -34,6 +34,8 @@ class NoValue : public llvm::ErrorInfo<NoValue, llvm::StringError> {
   explicit NoValue(const std::string& message) : ErrorInfo(message, llvm::inconvertibleErrorCode()) {}
 };
 
+/// An error with this message: a NoValue if `none`, else a mistake.
+Error noValue(const std::string& message, bool none = true);
 /// `error` behind `where`; a NoValue stays one.
 Error within(const std::string& where, Error error);
 

@@ -70,13 +70,13 @@ Expected<RowTexts> RowReader::texts(const CommandMetric& column, const std::stri
                                          : jsonRows(text, table, where);
   if (!rows || column.part.empty()) return rows;
   // A part that is not there is as if nothing were.
-  for (std::vector<std::string>& row : *rows)
+  for (std::vector<std::string>& row : *rows) {
     for (std::string& one : row) {
-      auto part = patterns_.at(column.part).rows(one, "part", false);
+      const auto part = expectedToOptional(patterns_.at(column.part).rows(one, "part", false));
       one = part && !part->front().empty() ? part->front().front() : "";
-      consumeError(part.takeError());
     }
-  for (std::vector<std::string>& row : *rows) std::erase(row, "");
+    std::erase(row, "");
+  }
   return rows;
 }
 
@@ -135,8 +135,8 @@ Expected<std::map<std::string, RowValue>> RowReader::read(const CommandMetric& m
   if (counts) {
     auto column = TRY(texts(metric, metric.where, text, false));
     for (const std::vector<std::string>& row : column) rows.emplace_back(row.size());
-  } else if (auto error = numbers(metric, text).moveInto(rows)) {
-    return error;
+  } else {
+    rows = TRY(numbers(metric, text));
   }
   std::map<std::string, Values> all;
   std::map<std::string, size_t> seen;  // the row of a key

@@ -23,6 +23,8 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
+#include "runtime/base/prefixed.h"
 #include "runtime/protocol/port.h"
 
 namespace expc::command {
@@ -103,9 +105,7 @@ Expected<ServiceAttendant> ServiceAttendant::make(const Program& program, const 
   attendant.port_ = std::move(port);
   attendant.on_ready_ = std::move(onReady);
   if (ready.by != plan::Ready::By::Regex) return attendant;
-  auto pattern = Pattern::compile(ready.what, Pattern::Use::Match);
-  if (!pattern) return failure("ready: {}", pattern.takeError());
-  attendant.pattern_ = std::move(*pattern);
+  attendant.pattern_ = TRY(prefixed("ready", Pattern::compile(ready.what, Pattern::Use::Match)));
   return attendant;
 }
 
@@ -117,10 +117,7 @@ Error ServiceAttendant::isReady() const {
       return answers(host_, port_, "");
     case plan::Ready::By::Regex:
       for (const std::string& output : {program_->out, program_->err})
-        if (auto error = pattern_->match(files::tail(output, kLooked)))
-          consumeError(std::move(error));
-        else
-          return Error::success();
+        if (!llvm::errorToBool(pattern_->match(files::tail(output, kLooked)))) return Error::success();
       return failure("'{}' is not in its output", asked_->what);
     case plan::Ready::By::File:
       if (std::error_code failed; std::filesystem::exists(program_->folder + "/" + asked_->what, failed))
@@ -156,9 +153,7 @@ static double secondsOf(const std::set<int>& pids) {
   double sum = 0;
   for (const int pid : pids) {
     clockid_t clock;
-    timespec time{};
-    if (clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &time) == 0)
-      sum += double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+    if (clock_getcpuclockid(pid, &clock) == 0) sum += base::secondsOn(clock);
   }
   return sum;
 }
@@ -189,7 +184,7 @@ std::optional<double> ServiceUse::peakBytes() const {
 
 void ServiceAttendant::told(pid_t program) {
   if (told_at_) return;
-  told_at_ = Clock::now();
+  told_at_ = base::Clock::now();
   kill(-program, SIGTERM);
 }
 

@@ -2,12 +2,12 @@
 
 // Attends to a service, a program that runs until it is told to end: finds out when it is ready, and ends it.
 
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
 
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
 #include "runtime/base/process.h"
 #include "runtime/plan/plan.h"
 #include "runtime/worker/command/process.h"
@@ -55,8 +55,6 @@ class ServiceAttendant : public Attendant {
   const std::string& late() const { return late_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   ServiceAttendant(const Program& program, const plan::Ready& ready) : program_(&program), asked_(&ready) {}
   Error isReady() const;
 
@@ -67,8 +65,8 @@ class ServiceAttendant : public Attendant {
   std::optional<Pattern> pattern_;
   bool ready_ = false;
   std::string late_;
-  Clock::time_point began_ = Clock::now();
-  std::optional<Clock::time_point> told_at_;
+  base::Clock::time_point began_ = base::Clock::now();
+  std::optional<base::Clock::time_point> told_at_;
 };
 
 }  // namespace expc::command

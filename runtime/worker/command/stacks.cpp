@@ -25,6 +25,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
 #include "runtime/base/process.h"
 
 namespace expc::command {
@@ -85,8 +86,8 @@ std::string dumpOf(pid_t pid) {
   prlimit(pid, RLIMIT_CORE, &none, nullptr);
   kill(pid, SIGABRT);
   kill(pid, SIGCONT);
-  for (const auto until = std::chrono::steady_clock::now() + kDumpPatience;
-       base::processOf(pid).runs() && std::chrono::steady_clock::now() < until;)
+  for (const auto until = base::Clock::now() + kDumpPatience;
+       base::processOf(pid).runs() && base::Clock::now() < until;)
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   const auto after = fs::file_size(file, failed);
   return failed || after <= before ? "" : files::tail(file, std::min<size_t>(after - before, kMostDump));

@@ -86,6 +86,8 @@ class Trial {
   int serve();
   /// Decides by the program's end whether the trial failed. @returns the exit code of this rank
   int judge(const ProgramEnd& end);
+  /// Ends the trial as failed. @returns 1
+  int giveUp(const std::string& why) { return events_.failed(why), 1; }
   /// Sends the result of a rehearsal. @returns the exit code
   int rehearsed(const ProgramEnd& end);
   /// Verifies and reads; sends the result. @returns the exit code
@@ -162,10 +164,7 @@ Error Trial::prepare() {
 }
 
 int Trial::run() {
-  if (auto error = prepare()) {
-    events_.failed(toString(std::move(error)));
-    return 1;
-  }
+  if (auto error = prepare()) return giveUp(toString(std::move(error)));
   if (spec_.isService()) return serve();
   // No `started` event: nobody needs it, and it would wake the engine while the program is
   // measured.
@@ -196,20 +195,19 @@ int Trial::run() {
 
 int Trial::serve() {
   const auto valueOf = [&](const char* name) { return base::valueIn(spec_.values, name).value_or(""); };
-  const auto give_up = [&](std::string why) { return events_.failed(why), 1; };
   const std::string port = valueOf("port");
   // A program of somebody else at this port might answer in the service's place.
-  if (!port.empty() && !isFree(port)) return give_up(fmt::format("port {} is taken by another program", port));
+  if (!port.empty() && !isFree(port)) return giveUp(fmt::format("port {} is taken by another program", port));
   // The engine learns when it was ready as the progress of a phase, in microseconds.
   auto attendant =
       ServiceAttendant::make(program_, *spec_.command->ready, valueOf("host"), port, [&](double seconds, pid_t pid) {
         events_.progress(uint64_t(seconds * 1e6), uint64_t(pid), protocol::kReadyPhase);
       });
-  if (!attendant) return give_up(toString(attendant.takeError()));
+  if (!attendant) return giveUp(toString(attendant.takeError()));
   program_.attendant = &*attendant;
   auto end = runProgram(program_);
   program_.attendant = nullptr;
-  if (!end) return give_up(toString(end.takeError()));
+  if (!end) return giveUp(toString(end.takeError()));
   int code = 1;
   if (!end->stuck.empty() || end->flooded)
     code = judge(*end);
@@ -226,16 +224,13 @@ int Trial::serve() {
 }
 
 int Trial::judge(const ProgramEnd& end) {
-  if (!end.stuck.empty()) {
-    events_.failed(fmt::format("{} left process {} behind, which was killed but is still running",
-                               program_.arguments.front(), end.stuck.front()));
-    return 1;  // this process must end, so that its server looks after what is left
-  }
-  if (end.flooded) {
-    events_.failed(fmt::format("{} was stopped: it wrote more than {} to an output", program_.arguments.front(),
-                               protocol::logLimitText(spec_.log_limit)));
-    return 1;
-  }
+  // This process must end, so that its server looks after what is left.
+  if (!end.stuck.empty())
+    return giveUp(fmt::format("{} left process {} behind, which was killed but is still running",
+                              program_.arguments.front(), end.stuck.front()));
+  if (end.flooded)
+    return giveUp(fmt::format("{} was stopped: it wrote more than {} to an output", program_.arguments.front(),
+                              protocol::logLimitText(spec_.log_limit)));
   if (!endedWell(end.status)) return fail(howItEnded(end), end);
   if (spec_.rehearsal) return rehearsed(end);
   // An unmeasured start has no metrics, and leaves no file for the measured one in the same folder.

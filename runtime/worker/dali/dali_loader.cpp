@@ -170,9 +170,7 @@ Expected<std::unique_ptr<Output>> DaliLoader::takeScaled() {
 }
 
 Expected<std::optional<data::HostBatch>> DaliLoader::take() {
-  if (fed_.empty() && !exhausted_) {
-    TRY(feedOne());
-  }
+  if (fed_.empty() && !exhausted_) TRY(feedOne());
   if (fed_.empty() && !deferred_.empty()) return failure("{}", deferred_);
   if (fed_.empty()) return std::nullopt;
   auto output = TRY(takeScaled());

@@ -1,6 +1,7 @@
 #include "runtime/worker/dali/pipeline.h"
 
 #include <dlfcn.h>
+#include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/SmallVector.h>
 
 #include <algorithm>
@@ -23,23 +24,22 @@ Error open(const std::string& root, Library& library) {
     handles[i] = dlopen((root + "/" + names[i]).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handles[i]) {
       const char* reason = dlerror();
-      return llvm::createStringError(
-          "loader dali: NVIDIA DALI cannot be loaded: " + std::string(reason ? reason : "no reason given") +
-          "; `tools/setup --dali` installs it, EXPC_DALI_ROOT names another folder that "
-          "holds libdali.so");
+      return failure(
+          "loader dali: NVIDIA DALI cannot be loaded: {}; `tools/setup --dali` installs it, EXPC_DALI_ROOT names "
+          "another folder that holds libdali.so",
+          reason ? reason : "no reason given");
     }
   }
-#define EXPC_DALI_RESOLVE(name)                                                                                  \
-  library.name = reinterpret_cast<decltype(library.name)>(dlsym(handles[0], #name));                             \
-  if (!library.name)                                                                                             \
-    return llvm::createStringError("loader dali: " + root +                                                      \
-                                   "/libdali.so has no " #name                                                   \
-                                   ": it is another version than this worker was built with (" EXPC_DALI_VERSION \
-                                   "); run `tools/setup --dali`");
+#define EXPC_DALI_RESOLVE(name)                                                                  \
+  library.name = reinterpret_cast<decltype(library.name)>(dlsym(handles[0], #name));             \
+  if (!library.name)                                                                             \
+    return failure("loader dali: {}/libdali.so has no " #name                                    \
+                   ": it is another version than this worker was built with (" EXPC_DALI_VERSION \
+                   "); run `tools/setup --dali`",                                                \
+                   root);
   EXPC_DALI_FUNCTIONS(EXPC_DALI_RESOLVE)
 #undef EXPC_DALI_RESOLVE
-  if (library.daliInit() != DALI_SUCCESS) return library.error("it does not start");
-  return Error::success();
+  return library.check(library.daliInit(), "it does not start");
 }
 
 daliStorageDevice_t storage(const Edge& edge) { return edge.on_device ? DALI_STORAGE_GPU : DALI_STORAGE_CPU; }
@@ -71,7 +71,8 @@ daliArgDesc_t describe(const Argument& argument) {
 
 }  // namespace
 
-Error Library::error(const std::string& what) const {
+Error Library::check(daliResult_t result, const std::string& what) const {
+  if (result == DALI_SUCCESS) return Error::success();
   return failure("loader dali: {}: {}", what, plainMessage(daliGetLastErrorMessage()));
 }
 
@@ -121,7 +122,7 @@ Error Pipeline::build(const PipelineOptions& options) {
   DALI_SET_PARAM(params, prefetch_queue_depths, (daliPrefetchQueueSizes_t{depth, depth}));
   // With a device id, any, DALI wants a driver.
   if (options.device >= 0) DALI_SET_PARAM(params, device_id, options.device);
-  if (library_.daliPipelineCreate(&pipeline_, &params) != DALI_SUCCESS) return library_.error("no pipeline");
+  TRY(library_.check(library_.daliPipelineCreate(&pipeline_, &params), "no pipeline"));
 
   daliPipelineIODesc_t input{};
   input.name = graph_.input.c_str();
@@ -131,14 +132,13 @@ Error Pipeline::build(const PipelineOptions& options) {
   input.ndim_present = 1;
   input.ndim = graph_.dimensions;
   input.layout = graph_.input_layout.c_str();
-  if (library_.daliPipelineAddExternalInput(pipeline_, &input) != DALI_SUCCESS) return library_.error("no input");
+  TRY(library_.check(library_.daliPipelineAddExternalInput(pipeline_, &input), "no input"));
   for (const Operator& op : graph_.operators) TRY(add(op));
   daliPipelineIODesc_t output{};
   output.name = graph_.output.name.c_str();
   output.device = storage(graph_.output);
-  if (library_.daliPipelineSetOutputs(pipeline_, 1, &output) != DALI_SUCCESS) return library_.error("no output");
-  if (library_.daliPipelineBuild(pipeline_) != DALI_SUCCESS) return library_.error("the pipeline cannot be built");
-  return Error::success();
+  TRY(library_.check(library_.daliPipelineSetOutputs(pipeline_, 1, &output), "no output"));
+  return library_.check(library_.daliPipelineBuild(pipeline_), "the pipeline cannot be built");
 }
 
 Error Pipeline::add(const Operator& op) {
@@ -156,9 +156,7 @@ Error Pipeline::add(const Operator& op) {
   description.outputs = &output;
   description.num_args = int(arguments.size());
   description.args = arguments.data();
-  if (library_.daliPipelineAddOperator(pipeline_, &description) != DALI_SUCCESS)
-    return library_.error("operator " + op.schema);
-  return Error::success();
+  return library_.check(library_.daliPipelineAddOperator(pipeline_, &description), "operator " + op.schema);
 }
 
 Pipeline::~Pipeline() {
@@ -176,25 +174,18 @@ Error Pipeline::run(const std::vector<Sample>& samples) {
     tensors[i].data = const_cast<void*>(samples[i].data);
   }
   daliTensorList_h list = nullptr;
-  if (library_.daliTensorListCreate(&list, daliBufferPlacement_t{}) != DALI_SUCCESS)
-    return library_.error("no list of images");
-  const auto feed = [&]() -> Error {
-    if (library_.daliTensorListAttachSamples(list, int(tensors.size()), graph_.dimensions, DALI_UINT8,
-                                             graph_.input_layout.c_str(), tensors.data(), nullptr) != DALI_SUCCESS)
-      return library_.error("images are refused");
-    for (size_t i = 0; i < samples.size(); ++i) {
-      if (samples[i].name && library_.daliTensorListSetSourceInfo(list, int(i), samples[i].name) != DALI_SUCCESS)
-        return library_.error("a name is refused");
-    }
-    if (library_.daliPipelineFeedInput(pipeline_, graph_.input.c_str(), list, nullptr, DALI_FEED_INPUT_NO_COPY,
-                                       nullptr) != DALI_SUCCESS)
-      return library_.error("a batch is refused");
-    if (library_.daliPipelineRun(pipeline_) != DALI_SUCCESS) return library_.error("the pipeline does not run");
-    return Error::success();
-  };
-  auto error = feed();
-  library_.daliTensorListDecRef(list, nullptr);
-  return error;
+  TRY(library_.check(library_.daliTensorListCreate(&list, daliBufferPlacement_t{}), "no list of images"));
+  const auto released = llvm::make_scope_exit([&] { library_.daliTensorListDecRef(list, nullptr); });
+  TRY(library_.check(library_.daliTensorListAttachSamples(list, int(tensors.size()), graph_.dimensions, DALI_UINT8,
+                                                          graph_.input_layout.c_str(), tensors.data(), nullptr),
+                     "images are refused"));
+  for (size_t i = 0; i < samples.size(); ++i)
+    if (samples[i].name)
+      TRY(library_.check(library_.daliTensorListSetSourceInfo(list, int(i), samples[i].name), "a name is refused"));
+  TRY(library_.check(
+      library_.daliPipelineFeedInput(pipeline_, graph_.input.c_str(), list, nullptr, DALI_FEED_INPUT_NO_COPY, nullptr),
+      "a batch is refused"));
+  return library_.check(library_.daliPipelineRun(pipeline_), "the pipeline does not run");
 }
 
 Expected<std::unique_ptr<Output>> Pipeline::take(void* stream) {
@@ -210,22 +201,20 @@ Expected<std::unique_ptr<Output>> Pipeline::take(void* stream) {
 }
 
 Error Output::open(const cudaStream_t* stream) {
-  if (library_.daliPipelineOutputsGet(outputs_, &list_, 0) != DALI_SUCCESS) return library_.error("no batch");
+  TRY(library_.check(library_.daliPipelineOutputsGet(outputs_, &list_, 0), "no batch"));
   // DALI's memory is used again in the order of this stream: not before the network has read it.
-  if (stream && library_.daliTensorListSetStream(list_, stream, false) != DALI_SUCCESS)
-    return library_.error("the batch does not change its stream");
+  if (stream)
+    TRY(library_.check(library_.daliTensorListSetStream(list_, stream, false), "the batch does not change its stream"));
   int count = 0, dimensions = 0;
   const int64_t* shapes = nullptr;
-  if (library_.daliTensorListGetShape(list_, &count, &dimensions, &shapes) != DALI_SUCCESS ||
-      library_.daliTensorListGetByteSize(list_, &bytes_) != DALI_SUCCESS)
-    return library_.error("no shape");
+  TRY(library_.check(library_.daliTensorListGetShape(list_, &count, &dimensions, &shapes), "no shape"));
+  TRY(library_.check(library_.daliTensorListGetByteSize(list_, &bytes_), "no shape"));
   for (int i = 1; i < count; ++i)
     if (!std::equal(shapes, shapes + dimensions, shapes + ptrdiff_t(i) * dimensions)) return Error::success();
   image_shape_.assign(shapes, shapes + dimensions);
-  if (library_.daliTensorListViewAsTensor(list_, &tensor_) != DALI_SUCCESS)
-    return library_.error("the batch is not in one piece");
+  TRY(library_.check(library_.daliTensorListViewAsTensor(list_, &tensor_), "the batch is not in one piece"));
   daliTensorDesc_t description{};
-  if (library_.daliTensorGetDesc(tensor_, &description) != DALI_SUCCESS) return library_.error("no tensor");
+  TRY(library_.check(library_.daliTensorGetDesc(tensor_, &description), "no tensor"));
   data_ = description.data;
   return Error::success();
 }

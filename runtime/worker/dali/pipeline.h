@@ -49,8 +49,8 @@ struct Library {
   EXPC_DALI_FUNCTIONS(EXPC_DALI_POINTER)
 #undef EXPC_DALI_POINTER
 
-  /// An error with DALI's message for the last call that failed in this thread, as one line after `what`.
-  Error error(const std::string& what) const;
+  /// The error of a call that failed, with DALI's message for it in this thread, as one line after `what`.
+  Error check(daliResult_t result, const std::string& what) const;
 };
 
 /// Loads DALI once; later calls give the same. From the folder in EXPC_DALI_ROOT if that is set, else from where it was

@@ -7,21 +7,22 @@
 #include <ATen/Version.h>
 #include <torch/version.h>
 
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <utility>
 
+#include "runtime/base/failure.h"
+#include "runtime/base/find.h"
+#include "runtime/base/moments.h"
 #include "runtime/base/nvml.h"
 #include "runtime/base/parallel.h"
+#include "runtime/base/text.h"
 #include "runtime/worker/profile/activity.h"
 #include "runtime/worker/profile/range.h"
 
 namespace expc::device {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// The CPU. Operators return when they are done, so nothing is queued and there is nothing to wait
 /// for.
@@ -36,11 +37,10 @@ class CpuDevice final : public Device {
     marks_.clear();
     marks_.reserve(count);
   }
-  void mark() override { marks_.push_back(Clock::now()); }
+  void mark() override { marks_.push_back(base::Clock::now()); }
   std::vector<double> intervals() override {
     std::vector<double> result;
-    for (size_t i = 1; i < marks_.size(); ++i)
-      result.push_back(std::chrono::duration<double>(marks_[i] - marks_[i - 1]).count());
+    for (size_t i = 1; i < marks_.size(); ++i) result.push_back(base::secondsBetween(marks_[i - 1], marks_[i]));
     return result;
   }
   std::unique_ptr<profile::PhaseClock> phaseClock() const override { return profile::makeHostClock(); }
@@ -55,7 +55,7 @@ class CpuDevice final : public Device {
   }
 
  private:
-  std::vector<Clock::time_point> marks_;
+  std::vector<base::Clock::time_point> marks_;
 };
 
 Expected<std::unique_ptr<Device>> openCpu(ArrayRef<json::Value> slots) {
@@ -104,13 +104,11 @@ int slotThreads(const json::Value& slot) {
 Expected<std::unique_ptr<Device>> openDevice(const std::vector<Backend>& backends, ArrayRef<json::Value> slots) {
   const json::Object* object = slots.front().getAsObject();
   const StringRef name = object ? object->getString("device").value_or("") : "";
-  std::string known;
-  for (const Backend& backend : backends) {
-    if (name == StringRef(backend.name)) return backend.open(slots);
-    known += (known.empty() ? "" : ", ") + std::string(backend.name);
-  }
-  return llvm::createStringError("the device is '" + name + "', but this worker knows only: " + known +
-                                 " (GPUs need expc-worker-cuda: tools/setup --gpu, then make build)");
+  if (const Backend* backend = base::named(backends, name)) return backend->open(slots);
+  return failure(
+      "the device is '{}', but this worker knows only: {} (GPUs need expc-worker-cuda: tools/setup --gpu, then make "
+      "build)",
+      name, base::joined(base::textsOf(backends, [](const Backend& one) { return std::string(one.name); })));
 }
 
 Backend cpuBackend() { return {"cpu", openCpu, cpuLibraries}; }

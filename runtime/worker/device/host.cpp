@@ -18,6 +18,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/format.h"
+#include "runtime/base/moments.h"
 #include "runtime/base/process.h"
 
 namespace expc::device {
@@ -90,13 +91,13 @@ std::optional<double> residentPeak() {
   return std::nullopt;
 }
 
-std::chrono::steady_clock::time_point processStart() {
-  const auto now = std::chrono::steady_clock::now();
+base::Clock::time_point processStart() {
+  const auto now = base::Clock::now();
   const uint64_t started = base::processOf(getpid()).started;  // clock ticks since boot
   const double age = base::bootSeconds() - double(started) / double(sysconf(_SC_CLK_TCK));
   // The clocks do not agree, so the age is unknown.
   if (started == 0 || age < 0 || age > 1e7) return now;
-  return now - std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(age));
+  return now - std::chrono::duration_cast<base::Clock::duration>(std::chrono::duration<double>(age));
 }
 
 }  // namespace expc::device

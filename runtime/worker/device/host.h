@@ -5,10 +5,10 @@
 
 #include <llvm/Support/JSON.h>
 
-#include <chrono>
 #include <optional>
 
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
 
 namespace expc::device {
 
@@ -24,6 +24,6 @@ std::optional<double> residentPeak();
 
 /// The time at which this process began, from /proc with a resolution of 10 ms; now, if that cannot
 /// be read.
-std::chrono::steady_clock::time_point processStart();
+base::Clock::time_point processStart();
 
 }  // namespace expc::device

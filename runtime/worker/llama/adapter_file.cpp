@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <cassert>
@@ -36,32 +35,11 @@ constexpr char kConfig[] = "/adapter_config.json";
 constexpr char kWeights[] = "/adapter_model.safetensors";
 constexpr llvm::StringLiteral kPrefix = "base_model.model.";
 
-/// Hugging Face's name of a kind of module, without its place in the model.
-const char* moduleOf(Role role) {
-  switch (role) {
-    case Role::Query:
-      return "q_proj";
-    case Role::Key:
-      return "k_proj";
-    case Role::Value:
-      return "v_proj";
-    case Role::Output:
-      return "o_proj";
-    case Role::Gate:
-      return "gate_proj";
-    case Role::Up:
-      return "up_proj";
-    case Role::Down:
-      return "down_proj";
-    case Role::Head:
-      return "lm_head";
-    case Role::Embedding:
-      return "embed_tokens";
-    case Role::Norm:
-      return "norm";
-  }
-  return "";
-}
+/// Hugging Face's names of the kinds of modules, in the order of Role, without their places in the model.
+constexpr const char* kModules[] = {"embed_tokens", "norm",   "lm_head",   "q_proj",  "k_proj",
+                                    "v_proj",       "o_proj", "gate_proj", "up_proj", "down_proj"};
+
+const char* moduleOf(Role role) { return kModules[size_t(role)]; }
 
 using Names = std::set<std::string>;
 
@@ -70,8 +48,6 @@ Names modulesOf(const std::vector<Role>& roles) {
   for (const Role role : roles) names.insert(moduleOf(role));
   return names;
 }
-
-json::Array arrayOf(const Names& names) { return json::Array(names); }
 
 /// The alphas of modules that have one of their own, under the modules' names.
 json::Object alphaPattern(const LoraOptions& lora) {
@@ -243,15 +219,14 @@ Error loadAdapter(const std::string& folder, Decoder& decoder) {
 Error saveAdapter(const std::string& folder, const Decoder& decoder, const std::string& base) {
   assert(decoder.options().lora && "a decoder with adapters");
   // The folder may be there already, as the one of an earlier epoch.
-  if (const auto code = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
-    return files::systemError(folder, code.value());
+  TRY(model::makeFolder(folder));
   std::vector<model::NamedTensor> state;
   for (const model::NamedTensor& entry : decoder.adapters()) {
     const at::Tensor tensor = entry.tensor.detach();
     state.push_back(
         {peftName(entry.name), permuted(entry.name) ? rowsToHuggingFace(tensor, decoder.config().head_width) : tensor});
   }
-  TRY(model::saveState(folder + kWeights, state).takeError());
+  TRY(model::saveState(folder + kWeights, state));
   const LoraOptions& lora = *decoder.options().lora;
   json::Object json{{"peft_type", "LORA"},
                     {"task_type", "CAUSAL_LM"},
@@ -259,12 +234,12 @@ Error saveAdapter(const std::string& folder, const Decoder& decoder, const std::
                     {"lora_alpha", lora.alpha},
                     {"lora_dropout", lora.dropout},
                     {"bias", "none"},
-                    {"target_modules", arrayOf(modulesOf(lora.targets))}};
+                    {"target_modules", json::Array(modulesOf(lora.targets))}};
   if (lora.rank_stabilised) json["use_rslora"] = true;
   if (lora.dora) json["use_dora"] = true;
   if (!lora.layers.empty()) json["layers_to_transform"] = json::Array(lora.layers);
   if (!lora.alphas.empty()) json["alpha_pattern"] = alphaPattern(lora);
-  if (!lora.saved.empty()) json["modules_to_save"] = arrayOf(modulesOf(lora.saved));
+  if (!lora.saved.empty()) json["modules_to_save"] = json::Array(modulesOf(lora.saved));
   if (!base.empty()) json["base_model_name_or_path"] = base::jsonText(base);
   const std::string text = base::prettyJson(std::move(json));
   return files::write(folder + kConfig, text);

@@ -250,8 +250,7 @@ at::Tensor Folder::read(const TensorSpec& spec, int64_t first, int64_t count) co
 Error writeFolder(const std::string& path, const Config& config,
                   const std::function<at::Tensor(const TensorSpec&)>& weight, at::ScalarType dtype, Naming naming,
                   int64_t file_bytes) {
-  if (const auto code = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
-    return files::systemError(path, code.value());
+  TRY(model::makeFolder(path));
   const std::vector<TensorSpec> specs = weightSpecs(config);
   const auto element = int64_t(c10::elementSize(dtype));
   // Fill files with whole weights in order, up to `file_bytes` each.
@@ -279,7 +278,7 @@ Error writeFolder(const std::string& path, const Config& config,
       state.push_back({nameOf(spec, naming), std::move(tensor)});
       map[state.back().name] = file;
     }
-    TRY(model::saveState(joined(path, file), state).takeError());
+    TRY(model::saveState(joined(path, file), state));
   }
   // With several files there is an index, and Folder::open prefers it. One of an earlier model must not stay.
   if (parts.size() == 1) {

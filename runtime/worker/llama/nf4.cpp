@@ -118,12 +118,12 @@ void packOnCpu(const at::Tensor& values, const at::Tensor& largest, const at::Te
     for (int64_t block = begin; block < end; ++block) {
       for (size_t i = 0; i < unit.size(); ++i) {
         unit[i] = from[block * Nf4::kBlock + int64_t(i)] / scale[block];
-        nearest[i] = std::abs(static_cast<Stored>(unit[i] - Stored(table[0])));
+        nearest[i] = std::abs(Stored(unit[i] - Stored(table[0])));
         codes[i] = 0;
       }
       for (size_t j = 1; j < table.size(); ++j)
         for (size_t i = 0; i < unit.size(); ++i) {
-          const Stored distance = std::abs(static_cast<Stored>(unit[i] - Stored(table[j])));
+          const Stored distance = std::abs(Stored(unit[i] - Stored(table[j])));
           const bool nearer = distance < nearest[i];  // false where a block of zeros makes NaN
           codes[i] = nearer ? int32_t(j) : codes[i];
           nearest[i] = nearer ? distance : nearest[i];

@@ -48,13 +48,13 @@ void fill(const Draw& draw, uint64_t stream, int64_t begin, int64_t end, T* valu
     const int64_t first = std::max(begin, from) - from, last = std::min(end, from + drawn) - from;
     T* to = values + (from - begin);
     if (draw.distribution == Distribution::Normal) {
-      for (int64_t i = first; i < last; ++i) to[i] = static_cast<T>(normal(numbers[0][i], numbers[1][i]));
+      for (int64_t i = first; i < last; ++i) to[i] = T(normal(numbers[0][i], numbers[1][i]));
       continue;
     }
     for (int64_t i = first; i < last; ++i) {
       // The upper 24 bits as a multiple of 2^-23, less 1: uniform in [-1, 1) and exact in fp32.
       const double value = draw.bound * (double(numbers[i % 4][i / 4] >> 8) * 0x1p-23 - 1);
-      to[i] = static_cast<T>(float(value));
+      to[i] = T(float(value));
     }
   }
 }

@@ -19,9 +19,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/moments.h"
 
 namespace expc::llama {
 namespace {
@@ -142,7 +142,7 @@ void ShardedWeights::set(size_t index, const std::vector<at::Tensor*>& members, 
 
 /// Waits for a collective and counts the time.
 void ShardedWeights::wait(comm::Pending& pending) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = base::Clock::now();
   pending.wait();
   counts_.waited_seconds += base::secondsSince(begin);
 }

@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 
+#include "runtime/base/moments.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/serve/serve.h"
 #include "runtime/worker/workload/image/training.h"
@@ -55,7 +55,7 @@ json::Value describe(const Capabilities& capabilities) {
 
 void workerMain(int argc, char** argv, const std::vector<device::Backend>& backends) {
   const Capabilities capabilities{registeredWorkloads(), backends};
-  const auto rankFrom = [&](std::chrono::steady_clock::time_point (*start)()) -> serve::Child {
+  const auto rankFrom = [&](base::Clock::time_point (*start)()) -> serve::Child {
     return [&capabilities, start](const protocol::LaunchRequest& request, int event_fd) {
       const auto since = start();
       device::keepFreedMemory();
@@ -66,7 +66,7 @@ void workerMain(int argc, char** argv, const std::vector<device::Backend>& backe
                                     {.name = "expc-worker",
                                      .help = kHelp,
                                      .describe = [&] { return describe(capabilities); },
-                                     .child = rankFrom(std::chrono::steady_clock::now),
+                                     .child = rankFrom(base::Clock::now),
                                      .alone = rankFrom(device::processStart)});
   std::fflush(nullptr);
   // Broken communicators are not taken down, nor libtorch's table of operators, which takes a third as long as its

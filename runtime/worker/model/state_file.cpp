@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <fmt/ranges.h>
+#include <llvm/Support/FileSystem.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <set>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 
 namespace expc::model {
@@ -99,6 +101,11 @@ safetensors::TensorInfo entryOf(const safetensors::TensorInfo& info, int64_t ind
 
 Error loadEntries(const safetensors::File& file, int64_t index, int64_t count, const std::vector<NamedTensor>& state) {
   return load(file, state, [&](const safetensors::TensorInfo& info) { return entryOf(info, index, count); });
+}
+
+Error makeFolder(const std::string& path) {
+  const auto failed = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all);
+  return failed ? files::systemError(path, failed.value()) : Error::success();
 }
 
 Expected<std::string> saveState(const std::string& path, const std::vector<NamedTensor>& state) {

@@ -32,6 +32,8 @@ std::string listed(const std::vector<std::string>& names);
 /// Names by what is wrong with them: "2 missing: a, b; 1 of another shape: c". "" where there are none.
 std::string faultsText(const std::vector<std::pair<const char*, std::vector<std::string>>>& faults);
 
+/// Makes a folder for such files, and those above it, unless it is there.
+Error makeFolder(const std::string& path);
 /// Writes the state (any device, any layout) in row-major order; returns the file's BLAKE3 digest.
 Expected<std::string> saveState(const std::string& path, const std::vector<NamedTensor>& state);
 

@@ -109,12 +109,6 @@ Amount ActivityTotals::callsThatBegin(std::string_view name) const {
   return sum;
 }
 
-Amount ActivityTotals::allCalls() const {
-  Amount sum;
-  for (const auto& [name, amount] : calls) sum += amount;
-  return sum;
-}
-
 Amount ActivityTotals::nccl() const {
   Amount sum;
   for (size_t i = 0; i < kFamilies; ++i)

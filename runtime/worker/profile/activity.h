@@ -65,7 +65,6 @@ struct ActivityTotals {
 
   /// All calls whose name begins with `name`: "cudaLaunchKernel" includes cudaLaunchKernelExC.
   Amount callsThatBegin(std::string_view name) const;
-  Amount allCalls() const;
   /// All of NCCL's kernels.
   Amount nccl() const;
 };

@@ -37,12 +37,8 @@ std::string toText(const Amounts& breakdown) {
 
 Amounts fromText(std::string_view text) {
   Amounts amounts;
-  auto value = json::parse(StringRef(text.data(), text.size()));
-  if (!value) {
-    consumeError(value.takeError());
-    return amounts;
-  }
-  const json::Object* object = value->getAsObject();
+  auto value = expectedToOptional(json::parse(StringRef(text.data(), text.size())));
+  const json::Object* object = value ? value->getAsObject() : nullptr;
   if (!object) return amounts;
   for (const auto& [name, entry] : *object) {
     const json::Array* numbers = entry.getAsArray();

@@ -64,19 +64,17 @@ constexpr std::string_view kOverwrites[] = {"copy_",      "fill_",   "zero_",   
                                             "bernoulli_", "random_", "_foreach_copy_", "_foreach_zero_"};
 constexpr std::string_view kNamespace = "aten::", kForeach = "_foreach_";
 
-bool isOneOf(std::string_view name, const auto& names) { return std::ranges::find(names, name) != std::end(names); }
-
 /// Whether it is one of kBothWays or its backward pass.
 bool isEitherWay(StringRef name) {
   if (!name.consume_back("_backward")) name.consume_back("_backward_data");
-  return isOneOf(name, kBothWays);
+  return is_contained(kBothWays, std::string_view(name));
 }
 
 /// Whether the operator reads its arguments whole. A foreach operator does, whether it is one
 /// launch for all tensors or one per tensor.
 bool readsWhole(std::string_view name, const OperatorCall& call) {
-  return isOneOf(name, kReductions) || isEitherWay(name) || isOneOf(name, kWhole) || isOneOf(name, kOverwrites) ||
-         name.find(kForeach) != std::string_view::npos || multiplies(call.name()) ||
+  return is_contained(kReductions, name) || isEitherWay(name) || is_contained(kWhole, name) ||
+         is_contained(kOverwrites, name) || name.find(kForeach) != std::string_view::npos || multiplies(call.name()) ||
          call.handle().hasTag(at::Tag::pointwise);
 }
 
@@ -116,13 +114,13 @@ OperatorBytes bytesOf(const OperatorCall& call, c10::DeviceType device) {
   if (!call.name().starts_with(kNamespace)) return result;
   const std::string_view name = call.name().substr(kNamespace.size());
   const bool whole = readsWhole(name, call);
-  result.known = whole || isOneOf(name, kResultsOnly);
+  result.known = whole || is_contained(kResultsOnly, name);
   if (!result.known) return result;
   std::set<const void*> places;
   for (size_t i = 0; i < call.count(); ++i) {
     const c10::Argument& argument = call.arguments()[i];
     const bool written = isWritten(name, argument);
-    const bool read = whole && !argument.is_out() && !(written && isOneOf(name, kOverwrites)) &&
+    const bool read = whole && !argument.is_out() && !(written && is_contained(kOverwrites, name)) &&
                       !isUnused(name, call, argument.name());
     for (const at::Tensor& tensor : tensorsIn(call.value(i))) {
       if (written) result.written += bytesOf(tensor, device);

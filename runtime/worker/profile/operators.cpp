@@ -11,12 +11,11 @@
 #include <mutex>
 #include <thread>
 
+#include "runtime/base/moments.h"
 #include "runtime/worker/profile/activity.h"
 
 namespace expc::profile {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Names that a breakdown lists before "others".
 constexpr size_t kListedOperators = 60;
@@ -25,7 +24,7 @@ constexpr std::string_view kOwnPrefix = "expc:";
 
 /// An operator under way in a thread.
 struct CalledOperator {
-  Clock::time_point begun;
+  base::Clock::time_point begun;
   double inside = 0;  // seconds of the operators that it called
 };
 
@@ -64,7 +63,7 @@ ThreadTable* table(Collection& collection) {
 
 /// The state of a record that ends on another thread than it began on, as Gloo's all-reduces do.
 struct AsyncStart final : at::ObserverContext {
-  Clock::time_point begun = Clock::now();
+  base::Clock::time_point begun = base::Clock::now();
 };
 
 bool isAllReduce(std::string_view name) { return name == "gloo:all_reduce"; }
@@ -78,7 +77,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
     ++collection->open;
     return std::make_unique<AsyncStart>();
   }
-  table(*collection)->stack.push_back({Clock::now(), 0});
+  table(*collection)->stack.push_back({base::Clock::now(), 0});
   return nullptr;
 }
 
@@ -86,13 +85,12 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
 void end(const at::RecordFunction& function, at::ObserverContext* context) {
   Collection* collection = collecting.load(std::memory_order_acquire);
   if (!collection) return;
-  const auto now = Clock::now();
+  const auto now = base::Clock::now();
   if (function.isAsync()) {
     if (!context) return;
     {
       const std::lock_guard lock(collection->mutex);
-      collection->all_reduce +=
-          {std::chrono::duration<double>(now - static_cast<AsyncStart*>(context)->begun).count(), 1, 0};
+      collection->all_reduce += {base::secondsBetween(static_cast<AsyncStart*>(context)->begun, now), 1, 0};
     }
     --collection->open;
     return;
@@ -102,7 +100,7 @@ void end(const at::RecordFunction& function, at::ObserverContext* context) {
   if (mine.stack.empty()) return;
   const CalledOperator frame = mine.stack.back();
   mine.stack.pop_back();
-  const double whole = std::chrono::duration<double>(now - frame.begun).count();
+  const double whole = base::secondsBetween(frame.begun, now);
   const std::string_view name = function.name();
   const bool ours = name.starts_with(kOwnPrefix);
   // A range of ours passes the time of its operators on to its caller, and takes none itself.

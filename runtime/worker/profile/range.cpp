@@ -15,7 +15,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <set>
 #include <string>
@@ -24,6 +23,7 @@
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
+#include "runtime/base/moments.h"
 
 namespace expc::profile {
 namespace {
@@ -79,23 +79,21 @@ void end(uint64_t) {}
 
 }  // namespace nvtx
 
-using Clock = std::chrono::steady_clock;
-
 /// Phases by the host's clock. A phase of one kind does not nest in itself, so one start time per
 /// phase is enough.
 class HostClock final : public PhaseClock {
  public:
-  void begin(Phase phase) override { begun_[size_t(phase)] = Clock::now(); }
+  void begin(Phase phase) override { begun_[size_t(phase)] = base::Clock::now(); }
   void end(Phase phase) override {
-    const auto now = Clock::now();
+    const auto now = base::Clock::now();
     const auto index = size_t(phase);
-    times_[index].seconds += std::chrono::duration<double>(now - begun_[index]).count();
+    times_[index].seconds += base::secondsBetween(begun_[index], now);
     ++times_[index].count;
   }
   PhaseTimes take() override { return std::exchange(times_, {}); }
 
  private:
-  std::array<Clock::time_point, kPhases> begun_{};
+  std::array<base::Clock::time_point, kPhases> begun_{};
   PhaseTimes times_{};
 };
 

@@ -23,6 +23,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
 #include "runtime/base/process.h"
 #include "runtime/worker/serve/child.h"
 
@@ -126,8 +127,8 @@ void removeLeftScratch() {
 
 Strangers killStrangers(const std::set<pid_t>& known) {
   std::set<pid_t> alive, left;
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (std::chrono::steady_clock::now() < end) {
+  const auto end = base::Clock::now() + kPatience;
+  while (base::Clock::now() < end) {
     left.clear();
     for (const pid_t child : children()) {
       if (known.count(child)) continue;

@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringExtras.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,30 +42,28 @@ bool write(const std::string& path, const std::string& text) {
   return fd >= 0 && ::write(fd, text.data(), text.size()) == ssize_t(text.size());
 }
 
-/// Whether one of the words of `text` is `word`.
-bool hasWord(StringRef text, StringRef word, char separator) {
-  llvm::SmallVector<StringRef, 16> words;
-  text.trim().split(words, separator);
-  return is_contained(words, word);
+/// Moves a process into a group; false on an error.
+bool enter(const std::string& folder, pid_t pid = getpid()) {
+  return write(folder + "/cgroup.procs", std::to_string(pid));
 }
 
+/// Whether one of the words of `text` is `word`.
+bool hasWord(StringRef text, StringRef word) { return is_contained(llvm::split(text.trim(), ' '), word); }
+
 /// Whether the group passes control of memory on to groups below it (version 2).
-bool handsOutMemory(const std::string& folder) {
-  return hasWord(textOf(folder + "/cgroup.subtree_control"), "memory", ' ');
-}
+bool handsOutMemory(const std::string& folder) { return hasWord(textOf(folder + "/cgroup.subtree_control"), "memory"); }
 
 /// Makes a group of version 2 pass control of memory on. The kernel allows that only for a group
 /// without processes of its own, so if only we and our parent are in it, both move one level down.
 bool letHandOut(const std::string& folder, const std::string& own) {
-  if (!hasWord(textOf(folder + "/cgroup.controllers"), "memory", ' ')) return false;
+  if (!hasWord(textOf(folder + "/cgroup.controllers"), "memory")) return false;
   // Other processes in the group are not ours to move.
   std::ifstream list(folder + "/cgroup.procs");
   for (pid_t pid; list >> pid;)
     if (pid != getpid() && pid != getppid()) return false;
   const std::string rest = folder + "/" + kPrefix + "rest";
   if (mkdir(rest.c_str(), 0755) != 0 && errno != EEXIST) return false;
-  return write(rest + "/cgroup.procs", std::to_string(getppid())) &&
-         write(own + "/cgroup.procs", std::to_string(getpid())) && write(folder + "/cgroup.subtree_control", "+memory");
+  return enter(rest, getppid()) && enter(own) && write(folder + "/cgroup.subtree_control", "+memory");
 }
 
 /// The number of kills for memory in an open file of events; both versions have the line "oom_kill
@@ -74,9 +71,7 @@ bool letHandOut(const std::string& folder, const std::string& own) {
 uint64_t killsIn(int events_fd) {
   char text[4096];
   const ssize_t size = events_fd >= 0 ? pread(events_fd, text, sizeof text, 0) : 0;
-  for (StringRef rest(text, std::max<ssize_t>(size, 0)); !rest.empty();) {
-    const auto [line, next] = rest.split('\n');
-    rest = next;
+  for (const StringRef line : llvm::split(StringRef(text, std::max<ssize_t>(size, 0)), '\n')) {
     const auto [name, number] = line.split(' ');
     uint64_t count = 0;
     if (name == "oom_kill" && !number.getAsInteger(10, count)) return count;
@@ -117,16 +112,15 @@ MemoryGroup::MemoryGroup(const std::string& root) {
   if (mkdir(folder.c_str(), 0755) != 0) return;
   // Version 1, or a group that passes memory on already: just enter. Otherwise prepare the group
   // first.
-  const bool inside = own.second_version && !handsOutMemory(own.folder)
-                          ? letHandOut(own.folder, folder)
-                          : write(folder + "/cgroup.procs", std::to_string(getpid()));
+  const bool inside =
+      own.second_version && !handsOutMemory(own.folder) ? letHandOut(own.folder, folder) : enter(folder);
   if (inside) events_fd_ = base::Descriptor(open((folder + "/" + events_).c_str(), O_RDONLY | O_CLOEXEC));
   // Everything worked, or this process goes back to where it was.
   if (events_fd_ >= 0) {
     parent_ = own.folder;
     folder_ = folder;
   } else {
-    write(own.folder + "/cgroup.procs", std::to_string(getpid()));
+    enter(own.folder);
     rmdir(folder.c_str());
   }
 }
@@ -134,10 +128,9 @@ MemoryGroup::MemoryGroup(const std::string& root) {
 MemoryGroup::~MemoryGroup() {
   if (!made()) return;
   events_fd_.close();
-  const std::string self = std::to_string(getpid());
   // In version 2 our own group may have become one that must not hold processes; "rest" is the one
   // below it.
-  if (!write(parent_ + "/cgroup.procs", self)) write(parent_ + "/" + kPrefix + "rest/cgroup.procs", self);
+  if (!enter(parent_)) enter(parent_ + "/" + kPrefix + "rest");
   removeGroup(folder_);
 }
 
@@ -165,7 +158,7 @@ RankMemory::Group::~Group() {
 }
 
 void RankMemory::enter() const {
-  if (made()) write(group_->folder + "/cgroup.procs", std::to_string(getpid()));
+  if (made()) serve::enter(group_->folder);
 }
 
 uint64_t RankMemory::newKills() {

@@ -119,17 +119,16 @@ void Server::handle(protocol::Packet packet) {
   const json::Object* object = value ? value->getAsObject() : nullptr;
   if (!value) return refuse(0, packet.log_fd, toString(value.takeError()));
   // A request is {"kill": ID}, {"stop": ID} or a launch.
-  if (auto id = object ? object->getInteger("kill") : std::nullopt) {
-    for (const Rank& rank : ranks_)
-      if (rank.launch == uint64_t(*id)) kill(-rank.pid, SIGKILL);
-    return;
+  const auto idOf = [&](StringRef name) -> std::optional<uint64_t> {
+    return object ? object->getInteger(name) : std::nullopt;
+  };
+  const auto killed = idOf("kill"), stopped = idOf("stop");
+  for (const Rank& rank : ranks_) {
+    if (killed == rank.launch) kill(-rank.pid, SIGKILL);
+    if (stopped == rank.launch) kill(rank.pid, SIGTERM);
   }
-  if (auto id = object ? object->getInteger("stop") : std::nullopt) {
-    for (const Rank& rank : ranks_)
-      if (rank.launch == uint64_t(*id)) kill(rank.pid, SIGTERM);
-    return;
-  }
-  const uint64_t id = object ? uint64_t(object->getInteger("launch").value_or(0)) : 0;
+  if (killed || stopped) return;
+  const uint64_t id = idOf("launch").value_or(0);
   auto request = base::readRecord<protocol::LaunchRequest>(*value, "the launch request");
   if (!request) return refuse(id, packet.log_fd, toString(request.takeError()));
   if (packet.event_fd < 0 || packet.log_fd < 0)

@@ -10,9 +10,11 @@
 
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/descriptor.h"
 #include "runtime/base/process.h"
+#include "runtime/base/text.h"
 
 namespace expc::serve {
 namespace {
@@ -62,10 +64,10 @@ std::string Standing::differences(const Standing& other) const {
       {!CPU_EQUAL(&cores_, &other.cores_), "cores"},
       {killer_ != other.killer_, "score for the memory killer"},
       {groups_ != other.groups_, "control group"}};
-  std::string names;
+  std::vector<std::string> names;
   for (const auto& [differs, name] : all)
-    if (differs) names += (names.empty() ? "" : ", ") + std::string(name);
-  return names;
+    if (differs) names.emplace_back(name);
+  return base::joined(names);
 }
 
 }  // namespace expc::serve

@@ -163,8 +163,7 @@ Error CheckpointFolder::save(int64_t epochs, const std::vector<model::NamedTenso
   const std::vector<int64_t> older = present();
   const std::string folder = epochPath(epochs), partial = fmt::format("{}{}{}", folder, kPartial, ::getpid());
   auto written = [&]() -> Error {
-    if (const auto code = fs::create_directories(partial, true, fs::all_all))
-      return files::systemError(partial, code.value());
+    TRY(model::makeFolder(partial));
     // saveState() returns the digest of what it wrote, so files need not be read again.
     auto model_digest = TRY(model::saveState(partial + "/" + kModel, model));
     auto state_digest = TRY(model::saveState(partial + "/" + kState, state));

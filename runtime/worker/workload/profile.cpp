@@ -5,11 +5,11 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 
 #include "runtime/base/clock.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
 #include "runtime/worker/profile/activity.h"
 #include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/range.h"
@@ -18,7 +18,6 @@
 namespace expc::workload {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using profile::Over;
 using profile::Phase;
 
@@ -42,7 +41,7 @@ Expected<Profile> profileSteps(TrialContext& context, Training& training, int64_
   context.communicator.barrier();
   const profile::Measuring measuring(*clock);
   probe->start();
-  const Clock::time_point begin = Clock::now();
+  const auto begin = base::Clock::now();
   TRY(runSteps(context, training, steps, "steps", false));
   context.device.synchronize();
   profile.wall = base::secondsSince(begin);
@@ -99,7 +98,7 @@ std::vector<profile::Measure> measuredIn(const Profile& profile) {
           {"backward_time", phase(Phase::Backward)},
           {"all_reduce_time", all_reduce},
           {"optimizer_time", phase(Phase::Optimizer)},
-          {"api_time", seen(device.allCalls().seconds)},
+          {"api_time", seen(calls("").seconds)},
           {"launch_time", seen(calls("cudaLaunchKernel").seconds)},
           {"launch_count", seen(calls("cudaLaunchKernel").count), Over::Sum},
           {"stream_synchronize_time", seen(calls("cudaStreamSynchronize").seconds)},

@@ -6,7 +6,6 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/training.h"
@@ -26,7 +26,6 @@
 namespace expc::workload {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using json::Object;
 using Checkpoint = CheckpointFolder::Checkpoint;
 
@@ -66,7 +65,7 @@ Expected<std::optional<Checkpoint>> newestOfAll(TrialContext& context, Checkpoin
   auto found = TRY(folder.newest());
   const double epochs = found ? double(found->epochs) : 0;
   // The largest and the smallest number of epochs in one reduction: the largest of the negated is the smallest.
-  const auto range = context.communicator.allReduce(std::vector<double>{epochs, -epochs}, comm::Reduction::Max);
+  const auto range = context.communicator.allReduce({epochs, -epochs}, comm::Reduction::Max);
   if (range[0] != -range[1])
     return failure(
         "the ranks see different checkpoints in {} (after epoch {} and {}): it must be one folder for all of them",
@@ -77,10 +76,7 @@ Expected<std::optional<Checkpoint>> newestOfAll(TrialContext& context, Checkpoin
 
 /// The course as JSON, in both directions.
 constexpr auto kCourse = [](base::JsonRecord& io, Course& course) {
-  io.field("losses", course.losses);
-  io.field("accuracies", course.evaluations);
-  io.field("training_s", course.training_s);
-  io.field("evaluation_s", course.evaluation_s);
+  io.required("losses", course.losses, "accuracies", course.evaluations, EXPC_NAMED(course, training_s, evaluation_s));
 };
 
 /// The numbers of a training as a checkpoint keeps them: its progress, and the sizes of its data.
@@ -149,9 +145,9 @@ Error runSteps(TrialContext& context, Training& training, int64_t end, int64_t a
   const bool evaluates = training.evaluatesEvery() > 0;
   context.device.synchronize();
   context.communicator.barrier();
-  const auto begin = Clock::now();
+  const auto begin = base::Clock::now();
   for (auto i = std::ssize(course.losses); i < end; ++i) {
-    TRY(training.step().takeError());
+    TRY(training.step());
     context.progress.report(uint64_t(i + 1), uint64_t(all), "epoch");
   }
   if (!evaluates) TRY(addLosses(training, course));

@@ -15,18 +15,15 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
+#include "runtime/base/prefixed.h"
+#include "runtime/base/text.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/model/state_file.h"
 
 namespace expc::workload {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double secondsBetween(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
 
 double median(std::vector<double> values) {
   std::ranges::sort(values);
@@ -35,16 +32,16 @@ double median(std::vector<double> values) {
 }
 
 /// A barrier on an idle device, where the clock starts and ends.
-Clock::time_point meet(TrialContext& context) {
+base::Clock::time_point meet(TrialContext& context) {
   context.device.synchronize();
   context.communicator.barrier();
-  return Clock::now();
+  return base::Clock::now();
 }
 
 /// Runs warm-up and timed steps. Steps are timed by marks on the device, so the host need not wait for any of them.
 Expected<Clocked> clockSteps(TrialContext& context, Training& training, const Settings& settings) {
   device::Device& device = context.device;
-  const double startup = secondsBetween(context.process_start, meet(context));
+  const double startup = base::secondsBetween(context.process_start, meet(context));
   device.clearMarks(size_t(settings.warmup) + 1);
   device.mark();
   TRY(runSteps(context, training, settings.warmup, "warmup", true));
@@ -55,7 +52,7 @@ Expected<Clocked> clockSteps(TrialContext& context, Training& training, const Se
   // The energy counter is read outside of the clock on both sides. It changes every 20 to 100 ms, so trials should
   // last seconds (docs/layers/worker.md).
   const std::optional<double> energy_before = device.energy();
-  const Clock::time_point begin = meet(context);
+  const base::Clock::time_point begin = meet(context);
   const double waited_before = training.loadWaitSeconds();
   device.resetMemoryPeaks();  // start-up and warm-up may have taken memory once only
   device.clearMarks(size_t(settings.steps) + 1);
@@ -63,14 +60,14 @@ Expected<Clocked> clockSteps(TrialContext& context, Training& training, const Se
   TRY(runSteps(context, training, settings.steps, "steps", true));
   // Every step is queued now. The clock stops when the slowest rank's device is idle.
   const double load_wait = training.loadWaitSeconds() - waited_before;
-  const double wall = secondsBetween(begin, meet(context));
+  const double wall = base::secondsBetween(begin, meet(context));
   const std::optional<double> energy_after = device.energy();
 
   std::vector<double> steps = device.intervals();
   if (settings.warmup == 0) first_step = steps.front();
   // The slowest rank decides each value: ranks wait for each other in every step.
-  const std::vector<double> worst = context.communicator.allReduce(
-      std::vector<double>{startup, first_step, wall, median(steps), load_wait}, comm::Reduction::Max);
+  const std::vector<double> worst =
+      context.communicator.allReduce({startup, first_step, wall, median(steps), load_wait}, comm::Reduction::Max);
   Clocked result{worst[0], worst[1], worst[2], worst[3], worst[4], std::move(steps)};
   // Devices without a counter give nothing; one that did not move gives nothing either, and a note.
   result.energy = device::energyBetween(energy_before, energy_after);
@@ -82,13 +79,14 @@ Expected<Clocked> clockSteps(TrialContext& context, Training& training, const Se
 
 /// The note that says why memory peaks have no value, with settings of torch's allocator that may be the reason.
 std::string uncountedText(const device::MemoryPeaks& peaks) {
-  std::string names, set;
+  std::vector<std::string> names;
+  std::string set;
   for (const auto& [name, bytes] :
        {std::pair("device_memory_peak", peaks.held), std::pair("device_memory_allocated_peak", peaks.allocated)})
-    if (bytes == 0) names += fmt::format("{}{}", names.empty() ? "" : " and ", name);
+    if (bytes == 0) names.emplace_back(name);
   for (const char* name : {"PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"})
     if (const char* value = std::getenv(name)) set += fmt::format(" {}={}", name, value);
-  return fmt::format("torch's allocator counted no memory for {}, so the metric has no value{}", names,
+  return fmt::format("torch's allocator counted no memory for {}, so the metric has no value{}", base::listed(names),
                      set.empty() ? "" : fmt::format("; set in the environment:{}", set));
 }
 
@@ -151,7 +149,7 @@ Expected<at::Tensor> Training::restoreOptimizer(
     else
       return failure("{}: unknown tensor {}", rest.path(), info.name);
   }
-  if (auto error = optimizer.restore(state)) return failure("{}: {}", rest.path(), std::move(error));
+  TRY(prefixed(rest.path(), optimizer.restore(state)));
   return result;
 }
 
@@ -207,7 +205,7 @@ std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const 
 
 Error runSteps(TrialContext& context, Training& training, int64_t count, std::string_view phase, bool marked) {
   for (int64_t i = 0; i < count; ++i) {
-    TRY(training.step().takeError());
+    TRY(training.step());
     if (marked) context.device.mark();
     context.progress.report(uint64_t(i + 1), uint64_t(count), phase);
   }

@@ -16,7 +16,9 @@
 #include <chrono>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/find.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/comm/failure.h"
 #include "runtime/worker/device/host.h"
@@ -28,19 +30,17 @@
 namespace expc::workload {
 namespace {
 
-/// The workload that the specification names, in its version; null with the reason in `why`.
-const Workload* find(const Capabilities& capabilities, const protocol::TrialSpec& spec, std::string& why) {
+/// The workload that the specification names, in its version.
+Expected<const Workload*> find(const Capabilities& capabilities, const protocol::TrialSpec& spec) {
+  const Workload* workload = base::named(capabilities.workloads, spec.workload);
+  if (!workload) return failure("this worker has no workload {} (expc-worker --describe lists them)", spec.workload);
   // A workload of another version may give other results under the same name, so it is refused.
-  for (const Workload& workload : capabilities.workloads) {
-    if (workload.name != spec.workload) continue;
-    if (workload.version == spec.workload_version) return &workload;
-    why = spec.workload + " has version " + std::to_string(workload.version) +
-          " in this worker, but the plan needs version " + std::to_string(spec.workload_version) +
-          ": plan the study again with the expc of this build";
-    return nullptr;
-  }
-  why = "this worker has no workload " + spec.workload + " (expc-worker --describe lists them)";
-  return nullptr;
+  if (workload->version != spec.workload_version)
+    return failure(
+        "{} has version {} in this worker, but the plan needs version {}: plan the study again with the expc of this "
+        "build",
+        spec.workload, workload->version, spec.workload_version);
+  return workload;
 }
 
 /// An error if trials of this kind do not measure all metrics that are asked for. Checked before anything runs.
@@ -106,8 +106,8 @@ Error heatUp(device::Device& device, const protocol::TrialSpec& spec) {
   const at::Tensor a = at::randn({size, size}, options), b = at::randn({size, size}, options);
   at::Tensor c = at::empty({size, size}, options);
   device.synchronize();
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(*seconds);
-  while (std::chrono::steady_clock::now() < end) {
+  const auto end = base::Clock::now() + std::chrono::duration<double>(*seconds);
+  while (base::Clock::now() < end) {
     for (int i = 0; i < kHeatQueued; ++i) at::mm_out(c, a, b);
     device.synchronize();
   }
@@ -120,7 +120,7 @@ struct Rank {
   const Capabilities& capabilities;
   const protocol::TrialSpec& spec;
   serve::EventWriter writer;
-  std::chrono::steady_clock::time_point process_start;
+  base::Clock::time_point process_start;
   std::string place = "";  // "rank 1 of 2"
   std::unique_ptr<device::Device> device = nullptr;
   std::unique_ptr<comm::Communicator> communicator = nullptr;
@@ -200,9 +200,7 @@ struct Rank {
     place = "rank " + std::to_string(rendezvous.rank) + " of " + std::to_string(spec.world_size);
     writer.namesRank();
     if (spec.workload == protocol::kHeatUp) return heat(rendezvous.rank);
-    std::string why;
-    const Workload* workload = find(capabilities, spec, why);
-    if (!workload) return failure("{}", why);
+    const Workload* workload = TRY(find(capabilities, spec));
     TRY(checkAsked(spec, *workload));
     if (workload->deterministic && workload->deterministic(spec.parameters)) useDeterministicAlgorithms();
     const auto slots = one_process ? all() : all().slice(rendezvous.rank, 1);
@@ -246,7 +244,7 @@ struct Rank {
 }  // namespace
 
 int runRank(const Capabilities& capabilities, const protocol::TrialSpec& spec, int event_fd,
-            std::chrono::steady_clock::time_point process_start) {
+            base::Clock::time_point process_start) {
   // Leaked if the trial fails: destroying what is broken can wait for ever.
   Rank& rank = *new Rank{capabilities, spec, serve::EventWriter(event_fd), process_start};
   rank.writer.started();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/device/device.h"
@@ -40,7 +41,7 @@ class Progress {
   /// `done` of `total` units of the phase. The last report always goes out.
   void report(uint64_t done, uint64_t total, std::string_view phase) {
     if (!speaks_) return;
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = base::Clock::now();
     if (now - last_ < std::chrono::milliseconds(200) && done != total) return;
     last_ = now;
     writer_.progress(done, total, phase);
@@ -49,7 +50,7 @@ class Progress {
  private:
   serve::EventWriter& writer_;
   bool speaks_;
-  std::chrono::steady_clock::time_point last_{};
+  base::Clock::time_point last_{};
 };
 
 /// The environment of one rank when its trial begins. `communicator` is connected and knows the device.
@@ -60,7 +61,7 @@ struct TrialContext {
   /// The slots of this process: an entry for each device that it drives (runtime/protocol/trial.h).
   ArrayRef<json::Value> slots;
   Progress& progress;
-  std::chrono::steady_clock::time_point process_start;
+  base::Clock::time_point process_start;
 
   /// Takes ownership of what a trial runs on, until the trial has ended well. If it fails nothing is destroyed,
   /// neither before its reason is written nor after: a destructor may wait for a device that never answers again.
@@ -94,6 +95,6 @@ struct Capabilities {
 /// `event_fd`. Returns the exit code, 0 if the trial ended well. After any other code the caller must leave by
 /// _exit(): broken communicators are not taken down, and their destructors could wait for ever.
 int runRank(const Capabilities& capabilities, const protocol::TrialSpec& spec, int event_fd,
-            std::chrono::steady_clock::time_point process_start);
+            base::Clock::time_point process_start);
 
 }  // namespace expc::workload

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "runtime/base/format.h"
+#include "runtime/base/moments.h"
 #include "runtime/worker/comm/process_group.h"
 
 namespace expc::comm {
@@ -42,9 +43,8 @@ void leaveFailuresToUs() {
 /// `queued` must outlive the watch.
 std::function<std::string()> failureOf(c10::intrusive_ptr<Nccl> nccl, const Queued& queued,
                                        std::chrono::milliseconds timeout) {
-  using Clock = std::chrono::steady_clock;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout).count();
-  return [=, &queued, beat = uint64_t{0}, since = Clock::now()]() mutable -> std::string {
+  return [=, &queued, beat = uint64_t{0}, since = base::Clock::now()]() mutable -> std::string {
     switch (nccl->getError()) {
       case c10d::ErrorType::TIMEOUT:
         return fmt::format("NCCL has not ended it after {} s", seconds);
@@ -60,10 +60,10 @@ std::function<std::string()> failureOf(c10::intrusive_ptr<Nccl> nccl, const Queu
     const uint64_t now = nccl->heartbeat();
     if (now == 0 || now != beat) {
       beat = now;
-      since = Clock::now();
+      since = base::Clock::now();
       return "";
     }
-    if (Clock::now() - since < timeout) return "";
+    if (base::Clock::now() - since < timeout) return "";
     return fmt::format("CUDA has not answered for {} s", seconds);
   };
 }
@@ -93,7 +93,7 @@ void addNccl(Communicator& communicator, int index) {
     auto nccl = c10::make_intrusive<Nccl>(store, int(group.rendezvous.rank), int(group.rendezvous.world_size), options);
     // Bind the group and not only the backend: the group hands its own device on to its backends,
     // and would overwrite one bound to NCCL alone.
-    group.processes->setBoundDeviceId(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)));
+    group.processes->setBoundDeviceId(at::Device(at::kCUDA, c10::DeviceIndex(index)));
     group.processes->setBackend(c10::DeviceType::CUDA, c10d::ProcessGroup::BackendType::NCCL, nccl);
     group.watch = std::make_unique<Watch>(group.rendezvous, failureOf(nccl, group.queued, group.rendezvous.timeout),
                                           group.on_lost);

@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/worker/comm/cuda/nccl.h"
 #include "runtime/worker/device/cuda/cuda_graph.h"
 #include "runtime/worker/device/device.h"
@@ -286,18 +287,14 @@ std::optional<int> numberOf(const json::Object* slot, int count) {
 Expected<std::unique_ptr<Device>> openCuda(ArrayRef<json::Value> slots) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess) {
-    return llvm::createStringError("CUDA does not start: " + llvm::Twine(cudaGetErrorString(status)) +
-                                   " (see nvidia-smi)");
-  }
+  if (status != cudaSuccess) return failure("CUDA does not start: {} (see nvidia-smi)", cudaGetErrorString(status));
   std::vector<c10::DeviceIndex> devices;
   for (const json::Value& slot : slots) {
     const auto index = numberOf(slot.getAsObject(), count);
-    if (!index) {
-      return llvm::createStringError("the trial needs CUDA device " + llvm::formatv("{0}", slot).str() +
-                                     ", but this process sees " + llvm::Twine(count));
-    }
-    devices.push_back(static_cast<c10::DeviceIndex>(*index));
+    if (!index)
+      return failure("the trial needs CUDA device {}, but this process sees {}", llvm::formatv("{0}", slot).str(),
+                     count);
+    devices.push_back(c10::DeviceIndex(*index));
   }
   return std::make_unique<CudaDevice>(std::move(devices), slotThreads(slots.front()));
 }

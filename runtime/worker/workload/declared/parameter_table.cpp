@@ -115,7 +115,7 @@ Error ParameterTable::take() const { return message_.empty() ? Error::success() 
 Error ParameterTable::takeAll(StringRef owner) const {
   for (const auto& entry : object_)
     if (llvm::none_of(params_, [&](const Param& param) { return StringRef(entry.first) == param.name; }))
-      return llvm::createStringError(owner + " has no " + what_ + " " + StringRef(entry.first));
+      return failure("{} has no {} {}", owner, what_, StringRef(entry.first));
   return take();
 }
 
@@ -142,10 +142,9 @@ Expected<Settings> readSettings(const protocol::TrialSpec& spec) {
   }
   TRY(table.take());
   // 0 is "not given": readers above accept 1 and more.
-  if (result.steps == 0 && result.epochs == 0 && result.passes == 0) {
+  if (result.steps == 0 && result.epochs == 0 && result.passes == 0)
     return failure("a {} trial needs its length: {} is not set", plan::toString(spec.kind),
                    epochs ? "epochs" : "steps");
-  }
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/prefixed.h"
 #include "runtime/worker/model/state_file.h"
 #include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/declared/parameter_table.h"
@@ -79,9 +80,7 @@ Error Training::addEvaluation(Course& course) {
 
 Expected<QualityResult> Training::judge(Course& course) {
   std::optional<double> train_accuracy;
-  if (asked(context_.spec, "train_accuracy")) {
-    train_accuracy = TRY(accuracy(*sets_.train, course));
-  }
+  if (asked(context_.spec, "train_accuracy")) train_accuracy = TRY(accuracy(*sets_.train, course));
   // The mean over an epoch's steps, which is smoother than the last step's loss.
   std::vector<double> epoch_losses;
   for (auto at = course.losses.begin(); at != course.losses.end(); at += steps_per_epoch_)
@@ -106,8 +105,7 @@ Expected<std::vector<std::string>> Training::leave(const CheckpointFolder& folde
 
 /// Asked before the trial runs, so parameters that cannot be read count as "no": run() refuses them with a reason.
 bool deterministic(const json::Object& parameters) {
-  auto read = readParameters(parameters);
-  if (!read) consumeError(read.takeError());
+  const auto read = expectedToOptional(readParameters(parameters));
   return read && read->deterministic;
 }
 
@@ -116,17 +114,17 @@ Workload mobilenetV2() {
 }
 
 Error Training::loadInitialWeights() {
-  auto file = safetensors::File::open(std::filesystem::path(context_.spec.root) / parameters_.initial_weights);
-  if (!file) return failure("initial_weights: {}", file.takeError());
+  auto file = TRY(prefixed("initial_weights", safetensors::File::open(std::filesystem::path(context_.spec.root) /
+                                                                      parameters_.initial_weights)));
   // A classifier of another size is the likeliest misfit, so it gets a message of its own.
-  const safetensors::TensorInfo* classifier = file->find("classifier.1.weight");
+  const safetensors::TensorInfo* classifier = file.find("classifier.1.weight");
   const int64_t classes = sets_.train->classes();
   if (classifier && classifier->shape.size() == 2 && classifier->shape[0] != classes)
     return failure(
         "initial_weights: {} has {} classes, but the images of {} have {}: use weights for that number of classes, or "
         "give the file a new classifier",
-        file->path(), classifier->shape[0], sets_.train->origin(), classes);
-  if (auto error = model::loadState(*file, model_->stateDict()))
+        file.path(), classifier->shape[0], sets_.train->origin(), classes);
+  if (auto error = model::loadState(file, model_->stateDict()))
     return failure("initial_weights: {} (expected torchvision's mobilenet_v2 with width_mult {})", std::move(error),
                    parameters_.width);
   return Error::success();

@@ -11,7 +11,6 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
 #include "runtime/data/images/alike.h"
 #include "runtime/data/images/loader.h"
 #include "runtime/data/images/open.h"
@@ -45,14 +45,12 @@ Error checkSupport(const TrialContext& context, const Parameters& parameters) {
   if (!one_process && parameters.gpus != context.spec.world_size)
     return failure("parameter gpus is {}, but the launcher started {} ranks", parameters.gpus, context.spec.world_size);
   const bool cpu = context.device.torchDevice().is_cpu();
-  if (parameters.precision == Precision::Tf32 && cpu) {
+  if (parameters.precision == Precision::Tf32 && cpu)
     return failure("precision tf32 needs a GPU: it is a mode of tensor cores; use fp32");
-  }
-  if (parameters.precision == Precision::Fp16 && cpu) {
+  if (parameters.precision == Precision::Fp16 && cpu)
     return failure(
         "precision fp16 needs a GPU: the CPU has no fast convolutions in fp16; use bf16, or leave the level out with "
         "`exclude`");
-  }
   const json::Object* slot = context.slots.front().getAsObject();
   if (parameters.loader == feed::LoaderKind::Dali && slot && slot->getBoolean("null").value_or(false)) {
     return failure(
@@ -136,22 +134,21 @@ Expected<std::unique_ptr<Training>> Training::create(TrialContext& context, cons
 }
 
 feed::FeedOptions Training::feedOptions() const {
-  feed::FeedOptions options;
-  options.loader = parameters_.loader;
-  options.batches.batch = parameters_.batch;
-  options.batches.workers = parameters_.workers;
-  options.batches.prefetch = parameters_.prefetch;
-  options.batches.processes = parameters_.processes;
-  options.size = parameters_.size;
-  options.channels_last = parameters_.channels_last;
   // The network's input has the weights' type, unless autocast computes in another one.
-  options.input = precision::weightType(parameters_.precision);
-  options.compute = precision::autocastType(parameters_.precision).value_or(options.input);
-  options.transfer = parameters_.transfer;
-  options.on_device = parameters_.on_device;
-  options.pinned = parameters_.pin_memory;
-  options.blocking = parameters_.host_waits.copies;
-  return options;
+  const c10::ScalarType input = precision::weightType(parameters_.precision);
+  return {.loader = parameters_.loader,
+          .batches = {.batch = parameters_.batch,
+                      .workers = parameters_.workers,
+                      .prefetch = parameters_.prefetch,
+                      .processes = parameters_.processes},
+          .size = parameters_.size,
+          .channels_last = parameters_.channels_last,
+          .input = input,
+          .compute = precision::autocastType(parameters_.precision).value_or(input),
+          .transfer = parameters_.transfer,
+          .on_device = parameters_.on_device,
+          .pinned = parameters_.pin_memory,
+          .blocking = parameters_.host_waits.copies};
 }
 
 Error Training::preload() {
@@ -182,12 +179,11 @@ Error Training::startFeed(int64_t epochs, int64_t first_epoch) {
   // A restored training may have all epochs behind it and need no batch; but 0 would mean endless.
   options.batches.epochs = epochs == 0 ? 0 : std::max<int64_t>(1, epochs - first_epoch);
   steps_per_epoch_ = data::batchesPerEpoch(portion.images, portion.batch, options.batches.drop_last);
-  if (steps_per_epoch_ == 0) {
+  if (steps_per_epoch_ == 0)
     return failure(
         "batch is {}, but each of {} devices has only {} of the {} training images in {}: lower batch or gpus",
         parameters_.batch, parameters_.gpus, (count + parameters_.gpus - 1) / parameters_.gpus, count,
         sets_.train->origin());
-  }
   feed_ = TRY(feed::makeFeed(*sets_.train, std::move(options), context_.device));
   return Error::success();
 }
@@ -207,13 +203,12 @@ std::vector<ReplicaPlace> Training::replicaPlaces() const {
 }
 
 Error Training::buildModel(bool resumed) {
-  model::MobileNetV2Options options;
-  options.classes = sets_.train->classes();
-  options.width = parameters_.width;
-  options.dtype = precision::weightType(parameters_.precision);
-  options.channels_last = parameters_.channels_last;
-  options.own_kernels = parameters_.own_kernels;
-  options.device = context_.device.torchDevice();
+  const model::MobileNetV2Options options{.classes = sets_.train->classes(),
+                                          .width = parameters_.width,
+                                          .dtype = precision::weightType(parameters_.precision),
+                                          .device = context_.device.torchDevice(),
+                                          .channels_last = parameters_.channels_last,
+                                          .own_kernels = parameters_.own_kernels};
   model_ = std::make_unique<model::MobileNetV2>(options, context_.spec.seed);
   weights_ = model_->parameterTensors();
   // A checkpoint's weights replace these anyway.
@@ -228,14 +223,12 @@ Error Training::buildModel(bool resumed) {
 }
 
 void Training::buildOptimizer(int64_t epochs) {
-  if (parameters_.optimizer == OptimizerKind::Adam) {
-    optimizer_ = optimizer::makeAdam(
-        weights_, {.learning_rate = parameters_.learning_rate, .weight_decay = parameters_.weight_decay});
-  } else {
-    optimizer_ = optimizer::makeSgd(weights_, {.learning_rate = parameters_.learning_rate,
-                                               .momentum = parameters_.momentum,
-                                               .weight_decay = parameters_.weight_decay});
-  }
+  optimizer_ = parameters_.optimizer == OptimizerKind::Adam
+                   ? optimizer::makeAdam(weights_, {.learning_rate = parameters_.learning_rate,
+                                                    .weight_decay = parameters_.weight_decay})
+                   : optimizer::makeSgd(weights_, {.learning_rate = parameters_.learning_rate,
+                                                   .momentum = parameters_.momentum,
+                                                   .weight_decay = parameters_.weight_decay});
   // Only fp16 scales gradients; for other types the scaler passes them through.
   scaler_ = std::make_unique<precision::GradScaler>(precision::scalesGradients(parameters_.precision),
                                                     context_.device.torchDevice());
@@ -346,7 +339,7 @@ Expected<std::unique_ptr<feed::Feed>> Training::evaluationFeed(const data::Image
 }
 
 Expected<double> Training::accuracy(const data::Images& images, Course& course) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = base::Clock::now();
   const int64_t count = images.count();
   std::unique_ptr<feed::Feed> once;
   if (!test_feed_ || &images != sets_.test.get()) once = TRY(evaluationFeed(images, 1));
@@ -364,8 +357,8 @@ Expected<double> Training::accuracy(const data::Images& images, Course& course) 
     correct += parallel_->evaluate(batch->images).argmax(1).eq(batch->labels).sum();
   }
   // Counts are summed as doubles, which are exact for such numbers.
-  const auto of_all = context_.communicator.allReduce(
-      std::vector<double>{correct.item<double>(), double(feed.skipped())}, comm::Reduction::Sum);
+  const auto of_all =
+      context_.communicator.allReduce({correct.item<double>(), double(feed.skipped())}, comm::Reduction::Sum);
   const auto left_out = int64_t(of_all[1]);
   if (left_out == count)
     return failure("none of the {} images of {} could be decoded, so there is no accuracy", count, images.origin());

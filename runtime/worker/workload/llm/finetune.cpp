@@ -17,6 +17,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/model/state_file.h"
@@ -83,9 +84,7 @@ constexpr const char* kBesideVocabulary[] = {"tokenizer_config.json", "special_t
 
 /// Writes a file, creating its folder.
 Error write(const llvm::MemoryBuffer& content, const std::string& to) {
-  const std::string folder = llvm::sys::path::parent_path(to).str();
-  if (const auto code = llvm::sys::fs::create_directories(folder, true, llvm::sys::fs::all_all))
-    return files::systemError(folder, code.value());
+  TRY(model::makeFolder(llvm::sys::path::parent_path(to).str()));
   return files::write(to, content.getBuffer());
 }
 
@@ -144,9 +143,8 @@ Error saveInt4(llama::Decoder& decoder, const Origin& origin, const std::string&
       state.push_back({entry.name, entry.tensor.to(at::kCPU, /*non_blocking=*/false, /*copy=*/true)});
   });
   return comm::whileOneWorks(communicator, 0, [&](const comm::CallOthers&) -> Error {
-    if (const auto code = llvm::sys::fs::create_directories(path, true, llvm::sys::fs::all_all))
-      return files::systemError(path, code.value());
-    TRY(model::saveState(path + "/model.safetensors", state).takeError());
+    TRY(model::makeFolder(path));
+    TRY(model::saveState(path + "/model.safetensors", state));
     return copyTokenizer(origin, path);
   });
 }
@@ -162,8 +160,7 @@ std::optional<double> Training::utilisation(double flops, double wall) {
   const double own =
       matrixRate(parameters_.precision, context_.device.torchDevice(), [&] { context_.device.synchronize(); });
   // A single rank without memory makes the total meaningless: the smallest rate, as the largest of the negated.
-  const auto found = context_.communicator.allReduce(std::vector<double>{-own}, comm::Reduction::Max);
-  if (found[0] == 0) {
+  if (context_.communicator.allReduce(-own, comm::Reduction::Max) == 0) {
     notes_.push_back("flops_utilisation: no memory was left to measure the device's peak");
     return std::nullopt;
   }
@@ -177,8 +174,8 @@ std::optional<double> Training::utilisation(double flops, double wall) {
 
 // One reduction for all sums, after the clock.
 std::vector<profile::Measure> Training::measure(const Clocked& clocked, int64_t steps) {
-  const std::vector<double> sums = context_.communicator.allReduce(
-      std::vector<double>{work_.tokens, work_.computed, work_.flops}, comm::Reduction::Sum);
+  const std::vector<double> sums =
+      context_.communicator.allReduce({work_.tokens, work_.computed, work_.flops}, comm::Reduction::Sum);
   const Work all{sums[0], sums[1], sums[2]};
   // Padding costs time without learning. DPO cannot pack, since pairs are scored row by row.
   if (all.padding() > kMuchPadding && !parameters_.packing && parameters_.method != Method::Dpo)
@@ -193,7 +190,7 @@ Expected<QualityResult> Training::judge(Course& course) {
     evaluated_ = TRY(evaluate(course));
     if (evaluatesEvery() == 0) course.evaluations.push_back(evaluated_->loss);
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = base::Clock::now();
   if (!questions_.empty()) evaluated_->answered = answered();
   if (parameters_.method == Method::Qat && !questions_.empty() && asked(context_.spec, "unquantised_answer_accuracy")) {
     decoder_->setFakeQuant(false);
@@ -234,8 +231,7 @@ json::Object Training::counts() const {
 Error Training::rehearse() {
   if (!reducer_) return Error::success();
   const std::vector<int64_t> items = order_->items(0, 0, context_.communicator.rank());
-  TokenPass pass;
-  pass = TRY(load(/*held_out=*/false, items));
+  auto pass = TRY(load(/*held_out=*/false, items));
   reducer_->beforeForward();
   const at::Tensor loss = lossSum(pass, items, /*held_out=*/false) / weightOfStep();
   reducer_->beforeBackward();

@@ -10,12 +10,13 @@
 #include <sys/sysinfo.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
 #include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
+#include "runtime/base/moments.h"
+#include "runtime/base/prefixed.h"
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/workload/workload.h"
@@ -51,14 +52,12 @@ Expected<Model> Model::open(const Parameters& parameters, const std::string& roo
     model.config = llama::namedConfig(choice.name).value();
   } else {
     model.path = std::filesystem::path(root) / choice.folder;
-    auto opened = llama::Folder::open(model.path);
-    if (!opened) return failure("model: {}", opened.takeError());
-    model.config = opened->config();
-    model.folder = std::move(*opened);
+    model.folder = TRY(prefixed("model", llama::Folder::open(model.path)));
+    model.config = model.folder->config();
   }
   // Ask on behalf of the CPU: no reason depends on the device.
-  if (auto error = llama::checkOptions(model.config, decoderOptions(parameters, c10::kCPU)))
-    return failure("model {}: {}", choice.folder.empty() ? choice.name : model.path, std::move(error));
+  TRY(prefixed("model " + (choice.folder.empty() ? choice.name : model.path),
+               llama::checkOptions(model.config, decoderOptions(parameters, c10::kCPU))));
   return model;
 }
 
@@ -127,7 +126,6 @@ NeededFlops::NeededFlops(const llama::Decoder& decoder) {
 at::Tensor matrixOperand(int64_t size, const at::TensorOptions& options) { return at::randn({size, size}, options); }
 
 double matrixRate(at::ScalarType dtype, at::Device device, const std::function<void()>& synchronize) {
-  using Clock = std::chrono::steady_clock;
   at::NoGradGuard no_grad;
   const int64_t size = device.is_cpu() ? 1024 : 8192;
   const double work = 2.0 * double(size) * double(size) * double(size);
@@ -137,10 +135,10 @@ double matrixRate(at::ScalarType dtype, at::Device device, const std::function<v
     at::Tensor c = at::mm(a, b);  // not timed: it sets up libraries and workspaces
     synchronize();
     double best = 0;
-    const auto begin = Clock::now();
+    const auto begin = base::Clock::now();
     // At least two products, at most 50; a slow CPU takes longer than the tenth of a second.
     for (int i = 0; i < 50 && (i < 2 || base::secondsSince(begin) < 0.1); ++i) {
-      const auto start = Clock::now();
+      const auto start = base::Clock::now();
       at::mm_out(c, a, b);
       synchronize();
       best = std::max(best, work / base::secondsSince(start));

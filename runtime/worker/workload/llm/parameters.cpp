@@ -218,11 +218,12 @@ Expected<Parameters> readParameters(const json::Object& object) {
 }
 
 llama::DecoderOptions decoderOptions(const Parameters& parameters, c10::Device device) {
-  llama::DecoderOptions options;
-  options.dtype = parameters.precision;
-  options.device = device;
-  options.max_length = parameters.max_length;
-  options.activation_checkpointing = parameters.activation_checkpointing;
+  // Methods that the decoder knows as such; dpo differs only in its loss, which is the training's.
+  llama::DecoderOptions options{.dtype = parameters.precision,
+                                .device = device,
+                                .max_length = parameters.max_length,
+                                .nf4 = parameters.method == Method::Qlora,
+                                .activation_checkpointing = parameters.activation_checkpointing};
   if (parameters.hasAdapters())
     options.lora = llama::LoraOptions{
         .rank = parameters.rank,
@@ -234,8 +235,6 @@ llama::DecoderOptions decoderOptions(const Parameters& parameters, c10::Device d
         .rank_stabilised = parameters.rslora,
         .dora = parameters.dora,
         .saved = parameters.saved};
-  // Methods that the decoder knows as such; dpo differs only in its loss, which is the training's.
-  options.nf4 = parameters.method == Method::Qlora;
   if (parameters.method == Method::Qat) options.qat = llama::QatOptions{parameters.group_size, parameters.qat_weights};
   return options;
 }

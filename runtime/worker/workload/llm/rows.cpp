@@ -25,19 +25,18 @@ unsigned threads() { return unsigned(at::get_num_threads()); }
 /// The options with which text::TokenRows opens what the parameters name.
 text::TokenRowsOptions rowsOptions(const Parameters& parameters, const std::string& root, int64_t vocabulary,
                                    const std::string& model_folder, uint64_t seed) {
-  text::TokenRowsOptions options;
+  text::TokenRowsOptions options{.data = {.kind = parameters.kind,
+                                          .pairs = parameters.method == Method::Dpo,
+                                          .row_limit = parameters.row_limit,
+                                          .part_column = parameters.validation.column},
+                                 .synthetic = parameters.data.synthetic,
+                                 .longest = parameters.data.longest,
+                                 .seed = seed,
+                                 .tokenizer = tokenizerPath(parameters, root),
+                                 .model_folder = model_folder,
+                                 .vocabulary = vocabulary,
+                                 .max_length = parameters.max_length};
   if (!parameters.data.path.empty()) options.data.path = std::filesystem::path(root) / parameters.data.path;
-  options.data.kind = parameters.kind;
-  options.data.pairs = parameters.method == Method::Dpo;
-  options.data.row_limit = parameters.row_limit;
-  options.data.part_column = parameters.validation.column;
-  options.synthetic = parameters.data.synthetic;
-  options.longest = parameters.data.longest;
-  options.seed = seed;
-  options.tokenizer = tokenizerPath(parameters, root);
-  options.model_folder = model_folder;
-  options.vocabulary = vocabulary;
-  options.max_length = parameters.max_length;
   return options;
 }
 
@@ -263,8 +262,7 @@ Expected<Questions> openQuestions(const Parameters& parameters, const std::strin
                       std::filesystem::path(root) / parameters.questions, /*questions=*/true);
   if (!known) {
     std::vector<std::string> notes;  // those of the rows that are trained on
-    auto tokenizer = TRY(text::openTokenizer(options, notes));
-    known = std::make_shared<const text::Tokenizer>(std::move(tokenizer));
+    known = TRY(text::openTokenizer(options, notes));
   }
   auto questions = TRY(text::readQuestions(options, *known));
   return Questions{std::move(questions), std::move(known)};

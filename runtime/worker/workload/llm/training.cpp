@@ -9,7 +9,6 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -18,6 +17,8 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/moments.h"
+#include "runtime/base/prefixed.h"
 #include "runtime/data/images/sampler.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/workload/llm/model.h"
@@ -98,8 +99,7 @@ Error Training::build(const Settings& settings) {
   decoder_ = model.decoder(parameters_, context_.device.torchDevice(), spec.seed, context_.communicator,
                            /*without_values=*/spec.rehearsal);
   if (parameters_.hasAdapters() && !parameters_.adapters.empty())
-    if (auto error = llama::loadAdapter(std::filesystem::path(spec.root) / parameters_.adapters, *decoder_))
-      return failure("adapters: {}", std::move(error));
+    TRY(prefixed("adapters", llama::loadAdapter(std::filesystem::path(spec.root) / parameters_.adapters, *decoder_)));
   if (decoder_->attention().kernel() == llama::AttentionKernel::Plain)
     notes_.push_back(
         "attention: this device has no fused kernel for this type and these heads, so all length x length scores are "
@@ -119,13 +119,12 @@ Error Training::askOtherModel(int64_t vocabulary, int64_t steps) {
   Parameters other = parameters_;
   other.model = {"", parameters_.reference};
   other.dpo_full = true;  // no adapters
-  auto model = Model::open(other, context_.spec.root);
-  if (!model) return failure("reference_model: {}", model.takeError());
-  if (model->config.vocabulary != vocabulary)
-    return failure("reference_model: {} has {} tokens, the model has {}: both must read the same tokens", model->path,
-                   model->config.vocabulary, vocabulary);
-  const auto decoder = model->decoder(other, context_.device.torchDevice(), context_.spec.seed, context_.communicator,
-                                      /*without_values=*/context_.spec.rehearsal);
+  auto model = TRY(prefixed("reference_model", Model::open(other, context_.spec.root)));
+  if (model.config.vocabulary != vocabulary)
+    return failure("reference_model: {} has {} tokens, the model has {}: both must read the same tokens", model.path,
+                   model.config.vocabulary, vocabulary);
+  const auto decoder = model.decoder(other, context_.device.torchDevice(), context_.spec.seed, context_.communicator,
+                                     /*without_values=*/context_.spec.rehearsal);
   return prepareReferences(*decoder, steps);
 }
 
@@ -267,7 +266,7 @@ double Training::weightOfStep() {
 }
 
 Expected<TokenPass> Training::load(bool held_out, ArrayRef<int64_t> items) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = base::Clock::now();
   const Range range(Phase::Load);
   Items& from = held_out ? rows_->held_out : rows_->train;
   TRY(from.make(items));
@@ -328,8 +327,7 @@ Error Training::take(double weight, const std::function<std::vector<int64_t>(int
   const double ranks = reducer_ ? context_.communicator.worldSize() : 1;
   for (int64_t number = 0; number < order_->accumulation(); ++number) {
     const std::vector<int64_t> items = of(number);
-    TokenPass pass;
-    pass = TRY(load(/*held_out=*/false, items));
+    auto pass = TRY(load(/*held_out=*/false, items));
     // Only a step's last pass reduces, as with DistributedDataParallel's no_sync before it.
     const bool reduces = reducer_ && number + 1 == order_->accumulation();
     at::Tensor loss;
@@ -359,7 +357,7 @@ Error Training::take(double weight, const std::function<std::vector<int64_t>(int
 }
 
 Expected<Evaluation> Training::evaluate(Course& course) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = base::Clock::now();
   at::NoGradGuard no_grad;
   const uint64_t passes = decoder_->passes();  // what dropout drops in later steps depends on them
   decoder_->setTraining(false);
@@ -375,8 +373,7 @@ Expected<Evaluation> Training::evaluate(Course& course) {
     const int64_t left = std::clamp<int64_t>(std::ssize(own) - from, 0, batch);
     const std::vector<int64_t> chosen =
         left == 0 ? std::vector<int64_t>{0} : std::vector<int64_t>(own.begin() + from, own.begin() + from + left);
-    TokenPass pass;
-    pass = TRY(load(/*held_out=*/true, chosen));
+    auto pass = TRY(load(/*held_out=*/true, chosen));
     llama::DpoResult rewards;
     // .item() waits for the device, which an evaluation may do.
     const double pass_loss = lossSum(pass, chosen, /*held_out=*/true, &rewards).item<double>();
@@ -389,8 +386,7 @@ Expected<Evaluation> Training::evaluate(Course& course) {
   }
   decoder_->setTraining(true);
   decoder_->setPasses(passes);
-  const auto sums =
-      context_.communicator.allReduce(std::vector<double>{loss, weight, margin, accurate}, comm::Reduction::Sum);
+  const auto sums = context_.communicator.allReduce({loss, weight, margin, accurate}, comm::Reduction::Sum);
   Evaluation result;
   result.loss = sums[0] / sums[1];
   if (references_) {
