@@ -501,7 +501,8 @@ Expected<Dataset> readDataset(RowReader& rows, const DatasetOptions& options, st
       break;
     }
     if (!*more) break;
-    if ((dataset.in_part = options.byte_limit > 0 && rows.bytes() > options.byte_limit)) break;
+    // The first row is read even if it is longer than the limit.
+    if ((dataset.in_part = options.byte_limit > 0 && count > 0 && rows.bytes() > options.byte_limit)) break;
     auto error = reader.add(row, rows.raw());
     if (!error) continue;
     std::string why = fmt::format("{} (template {})", toString(std::move(error)), nameOf(options.kind));

@@ -61,6 +61,10 @@ TEST_CASE("rows behind a limit in bytes may have what the others lack") {
   CHECK(pairs->in_part);
   REQUIRE(pairs->examples.size() == 2);
   CHECK(answerOf(pairs->examples[0].rejected) == "b");
+  options.byte_limit = 1;
+  pairs = read(text, options);
+  REQUIRE(pairs);
+  CHECK(pairs->examples.size() == 1);
   options.byte_limit = text.size();
   has(messageOf(read(text, options)), "and all 3 answers are equal");
 }
