@@ -246,14 +246,18 @@ def planned(expc, study, preset):
     return [] if done.returncode else [(preset, json.loads(done.stdout))]  # refused: there is no such preset
 
 
-def fill(expc, folder, studies=(), reverse=False):
-    """Writes the journal, and returns the presets and plans that are in it."""
+def fill(expc, folder, studies=(), reverse=False, apart=False):
+    """Writes the journal, or if `apart` one for each study in a subfolder of its name. Returns the presets and plans."""
     claims = claimed()
     plans = [one for study in studies or sorted({study for study, _ in claims}) for preset in PRESETS for one in planned(expc, study, preset)]
-    found, journal = world([plan for _, plan in plans], claims, reverse), Journal(folder)
+    found, journals = world([plan for _, plan in plans], claims, reverse), {}
     for _, plan in plans:
-        journal.run(plan, trials(plan, found, reverse))
-    journal.file.close()
+        place = f"{folder}/{plan['study']}" if apart else folder
+        if place not in journals:
+            journals[place] = Journal(place)
+        journals[place].run(plan, trials(plan, found, reverse))
+    for journal in journals.values():
+        journal.file.close()
     return plans
 
 
