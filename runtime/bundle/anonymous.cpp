@@ -40,11 +40,6 @@ constexpr const char* kHome = "/home/someone";
 /// Bytes of UTF-8 beyond ASCII count as letters: a name next to them is a part of a longer word.
 bool isLetter(char letter) { return llvm::isAlnum(letter) || static_cast<unsigned char>(letter) >= 0x80; }
 
-template <typename Keys>
-bool isAmong(const Keys& keys, StringRef key) {
-  return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
-}
-
 /// Whether values of this member stay as they are: words of a fixed list, and kinds of hardware and software,
 /// without which measurements mean nothing.
 bool isKind(StringRef key) {
@@ -52,7 +47,7 @@ bool isKind(StringRef key) {
                                  "outcome", "verdict",    "schema",   "type",      "op",
                                  "unit",    "relation",   "better",   "estimator", "dimension",
                                  "os",      "gpu_driver", "governor", "cpu_model", "cuda_driver"};
-  return isAmong(kKeys, key);
+  return is_contained(kKeys, key);
 }
 
 /// The address in a text, without the port behind it; "" if the text is not an address.
@@ -202,7 +197,7 @@ Anonymous::Anonymous(const store::Results& results, const std::string& study, co
 void Anonymous::add(StringRef text, std::string stand_in, const char* what) {
   // These tell nobody from others: every machine has them.
   constexpr StringRef kNobody[] = {"root", "nobody", "/", "/root", "/tmp", "/home", "/Users"};
-  if (!text.empty() && text != "localhost" && (what == kHost || !isAmong(kNobody, text)))
+  if (!text.empty() && text != "localhost" && (what == kHost || !is_contained(kNobody, text)))
     names_.try_emplace(folded(text), Name{std::move(stand_in), what});
 }
 

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <iterator>
 #include <map>
 
 #include "runtime/base/entry.h"
@@ -127,13 +126,8 @@ constexpr StringRef kSet[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OMP_
                               "EXPC_OUT_OF_MEMORY",   "EXPC_TRIAL",        "EXPC_TRIAL_FOLDER", "EXPC_STUDY_FOLDER",
                               "EXPC_PREPARED",        "EXPC_SEED"};
 
-template <typename Names>
-bool isAmong(const Names& names, StringRef name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 /// LC_* are the locale's categories (POSIX).
-bool mustAgree(StringRef name) { return isAmong(kAgree, name) || name.starts_with("LC_"); }
+bool mustAgree(StringRef name) { return is_contained(kAgree, name) || name.starts_with("LC_"); }
 
 }  // namespace
 
@@ -163,7 +157,7 @@ Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& 
   for (const std::string& name : passed) {
     if (name.find('=') != std::string::npos)
       return failure("--pass-env takes a name alone, not '{}': set the variable before `expc`", name);
-    if (isAmong(kSet, name))
+    if (is_contained(kSet, name))
       return failure(
           "--pass-env {}: expc sets this variable for each trial. To use another value, set it in the command: command "
           "[\"env\", \"{}=${{value}}\", …]",
@@ -175,9 +169,9 @@ Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& 
   json::Object agreed;
   for (const auto& [name, value] : set) {
     // A variable that was asked for by name is one that the result may depend on.
-    const bool named = isAmong(passed, name), agrees = named || mustAgree(name);
-    if (!agrees && !isAmong(kPassed, name)) {
-      if (!isAmong(kSet, name)) environment.withheld.push_back(name);
+    const bool named = is_contained(passed, name), agrees = named || mustAgree(name);
+    if (!agrees && !is_contained(kPassed, name)) {
+      if (!is_contained(kSet, name)) environment.withheld.push_back(name);
       continue;
     }
     if (!json::isUTF8(value))

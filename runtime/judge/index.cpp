@@ -71,9 +71,7 @@ bool isUncounted(const plan::Plan& plan, std::string_view name, double value) {
   const plan::Metric* metric = value == 0 ? plan.findMetric(name) : nullptr;
   const bool counts = metric && !metric->derived && metric->kind != plan::TrialKind::Profile &&
                       (metric->unit == "B" || metric->name == "cpu_time");
-  return counts && std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {
-           return workload.command && base::named(workload.command->metrics, metric->name);
-         });
+  return counts && !plan.readsInOutput(metric->name);
 }
 
 /// The number of a place, which is added unless it is there.
