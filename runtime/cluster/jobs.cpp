@@ -114,7 +114,7 @@ Expected<std::string> askSlurm(const std::string& folder, const std::string& ids
   else
     consumeError(past.takeError());
   text += queue;  // later lines win, and squeue is newer
-  if (auto failed = files::write(kept, text, files::Links::Refused)) return failed;
+  TRY(files::write(kept, text, files::Links::Refused));
   return text;
 }
 

@@ -183,8 +183,7 @@ Error Campaign::openSession(unsigned lane) {
       {"slots", std::move(slots)},
       {"libraries", setup_.built_in ? setup_.built_in->description.libraries : json::Value(json::Object{})}});
   session.opened = session.last_seen = env_.now();
-  auto id = TRY(env_.store.addSession(session));
-  session.id = lanes_[lane].session = id;
+  session.id = lanes_[lane].session = TRY(env_.store.addSession(session));
   index_.add(session);
   new_session_ = true;
   env_.listener.say("session {} on {}: {}", session.id, session.where.text(),
@@ -242,7 +241,7 @@ Error Campaign::heatSlots() {
   }
   // Agents heat the cores of all nodes at once; then the GPUs follow, lane by lane.
   const auto question = [&](const nodes::Node&) { return json::Object{{"heat", json::Object{{"seconds", seconds}}}}; };
-  auto heated = TRY(setup_.nodes->ask("heated", question, env_.tell(), [this] { return tick(); }));
+  TRY(setup_.nodes->ask("heated", question, env_.tell(), [this] { return tick(); }));
   for (const LaneDevices& lane : setup_.lanes) {
     TRY(heatGpusOf(lane));
     for (const LaneDevices& other : lane.beyond) TRY(heatGpusOf(other));
@@ -302,8 +301,7 @@ Error Campaign::beginBlock(unsigned lane, const Step& step) {
   plan.settings = store::settingsText(plan_, step.kind);
   plan.places = blockOrder(step.places, seed, plan_);
   // The block is written before its first trial, so that a killed run can be resumed in it.
-  auto id = TRY(env_.store.addBlock(plan));
-  plan.block.id = id;
+  plan.block.id = TRY(env_.store.addBlock(plan));
   forecast_.renew();
   env_.listener.blockStarted(step.kind, plan.block.number, plan.places.size());
   scheduler_.begin(lane, std::move(plan));

@@ -159,8 +159,7 @@ Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<NodePart
   trial.devices = base::canonicalJson(std::move(devices));
   trial.nodes = flight->parts.size();
   trial.started = env_.clock.wall();
-  auto id = TRY(env_.store.beginTrial(trial));
-  trial.id = id;
+  trial.id = TRY(env_.store.beginTrial(trial));
 
   flight->request = trialRequest(setup_, options_, env_.traces, flight->parts, flight->block, *flight->point, trial);
   services_.address(lane, flight->request);
@@ -178,11 +177,10 @@ Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   // these.
   if (const auto& command = setup_.workloadOf(*flight->point).command) {
     if (!flight->before) {  // each start finds a folder like the first one did
-      auto error = files_.whileLinking([&] {
+      TRY(files_.whileLinking([&] {
         if (flight->begin != 0) drop(spec.folder);
         return folders_.make(spec.folder, setup_.command_files[flight->point->workload]);
-      });
-      if (error) return error;
+      }));
     }
     // The program `before` and the start alternate. `counts` becomes true for the last start.
     flight->before = !flight->before && !command->before.empty();

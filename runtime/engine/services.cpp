@@ -70,9 +70,7 @@ Error Services::start(unsigned lane, const ServedTrial& trial, const plan::Servi
   instance->request =
       serviceRequest(setup_, options_, trial.parts.front(), trial.block, trial.point, service, instance->folder,
                      {{"host", instance->host}, {"port", fmt::to_string(instance->port)}});
-  auto made =
-      files_.whileLinking([&] { return folders_.make(instance->folder, setup_.command_files[instance->workload]); });
-  if (made) return made;
+  TRY(files_.whileLinking([&] { return folders_.make(instance->folder, setup_.command_files[instance->workload]); }));
   lanes_[lane].push_back(instance);
   launch::TrialHooks hooks;
   hooks.ended = [this, instance](launch::TrialEnd end) { return ended(*instance, std::move(end)); };

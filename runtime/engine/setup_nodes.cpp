@@ -136,8 +136,7 @@ std::string spreadText(const Setup& setup, unsigned each) {
 Error findNodes(Setup& setup, const Resources& resources, const std::string& results) {
   if (!resources.nodes) return Error::success();
   if (resources.null_gpus) return failure("--null-gpus works on a single node: run on one node, or leave it out");
-  auto nodes = TRY(nodes::Nodes::start(*resources.nodes, results));
-  setup.nodes = std::move(nodes);
+  setup.nodes = TRY(nodes::Nodes::start(*resources.nodes, results));
   return Error::success();
 }
 

@@ -136,14 +136,13 @@ Expected<Contents> Contents::read(const std::string& folder, const Journals& jou
   for (const JournalFile& journal : journals.files) {
     uint64_t lost = 0;
     // Entries that refer to nothing are only counted: their lines are sound, so it is another line that is damaged.
-    auto error = readJournal(
+    TRY(readJournal(
         folder, journal,
         [&](Entry&& entry) {
           lost += !contents.take(std::move(entry));
           return Error::success();
         },
-        damaged);
-    if (error) return error;
+        damaged));
     if (lost > 0)
       damaged.push_back({journal.name, 0, fmt::format("{} entries refer to missing records, or repeat one", lost)});
   }

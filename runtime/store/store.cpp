@@ -245,8 +245,7 @@ Error Store::append(const Entry& entry, OnDisk when) {
   // The journal is made with the first entry, so that a run that measures nothing leaves no file.
   if (!journal_) {
     const auto appears = whole_ ? JournalWriter::Appears::Whole : JournalWriter::Appears::AtOnce;
-    auto journal = TRY(JournalWriter::create(folder_, before_.files, name_, appears));
-    journal_ = std::move(journal);
+    journal_ = TRY(JournalWriter::create(folder_, before_.files, name_, appears));
   }
   // A hidden journal becomes durable as a whole, when it is published.
   TRY(journal_->append(entry, whole_ ? OnDisk::Sometime : when));

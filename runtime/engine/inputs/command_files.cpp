@@ -290,10 +290,8 @@ static bool runs(const plan::Plan& plan, unsigned workload) {
 
 Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results) {
   std::vector<CommandFiles> all(plan.workloads.size());
-  for (unsigned i = 0; i < plan.workloads.size(); ++i) {
-    if (!runs(plan, i)) continue;
-    all[i] = TRY(Finder(plan, i, results).find());
-  }
+  for (unsigned i = 0; i < plan.workloads.size(); ++i)
+    if (runs(plan, i)) all[i] = TRY(Finder(plan, i, results).find());
   return all;
 }
 
@@ -322,9 +320,8 @@ Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& fi
   for (unsigned i = 0; i < plan.workloads.size(); ++i) {
     if (!runs(plan, i)) continue;
     std::map<std::string, std::string> parts;
-    auto digest = TRY(digestCommand(plan, i, files[i], tick, &parts));
     const std::string key = store::commandKey(plan.workloads[i]);
-    digests[key] = std::move(digest);
+    digests[key] = TRY(digestCommand(plan, i, files[i], tick, &parts));
     for (auto& [name, one] : parts) digests[store::partKey(key, name)] = std::move(one);
   }
   return Error::success();

@@ -130,16 +130,15 @@ Expected<std::string> digestPath(const std::string& path, const Tick& tick) {
     std::error_code ignored;
     // The name within the folder, so that equal data elsewhere has the same digest.
     const std::string name = file == path ? "" : fs::relative(file, path, ignored).string();
-    if (auto failed = addToDigest(hasher, name, file.string(), tick)) return failed;
+    TRY(addToDigest(hasher, name, file.string(), tick));
   }
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 
 Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan, const Tick& tick) {
   std::map<std::string, std::string> digests;
-  for (const std::string& path : plan.data_paths) {
+  for (const std::string& path : plan.data_paths)
     digests[path] = TRY(digestPath((fs::path(plan.root) / path).string(), tick));
-  }
   return digests;
 }
 

@@ -315,10 +315,8 @@ Expected<std::optional<protocol::LaunchReply>> receiveReply(int socket, bool& cl
   const auto packet = protocol::receivePacket(socket, /*waits=*/false);
   closed = !packet && errno != EAGAIN;
   if (!packet) return std::nullopt;
-  auto value = base::parseJson(packet->text);
-  auto reply = TRY(value ? base::readRecord<protocol::LaunchReply>(*value, "the launch reply")
-                         : Expected<protocol::LaunchReply>(value.takeError()));
-  return reply;
+  auto value = TRY(base::parseJson(packet->text));
+  return TRY(base::readRecord<protocol::LaunchReply>(value, "the launch reply"));
 }
 
 std::optional<protocol::LaunchReply> WorkerServer::receive() {
