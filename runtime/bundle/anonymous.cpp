@@ -134,12 +134,7 @@ size_t listSize(std::string_view text) {
 }
 
 /// The JSON value of a text from a record; null if it is not JSON.
-Value parsed(const std::string& text) {
-  auto value = base::parseJson(text);
-  if (value) return std::move(*value);
-  consumeError(value.takeError());
-  return nullptr;
-}
+Value parsed(const std::string& text) { return expectedToOptional(base::parseJson(text)).value_or(nullptr); }
 
 }  // namespace
 

@@ -107,13 +107,9 @@ Expected<std::string> askSlurm(const std::string& folder, const std::string& ids
   if (!error && fs::file_time_type::clock::now() - written < std::chrono::seconds(kFloorSeconds))
     if (std::string text = files::tail(kept, files::kMostByHand); !text.empty()) return text;
   auto queue = TRY(output({"squeue", "-h", "-t", "all", "-u", std::to_string(getuid()), "-o", "%i|%T|%r"}));
-  std::string text;
   // Without accounting (sacct fails) jobs that squeue has forgotten stay unknown.
-  if (auto past = output({"sacct", "-n", "-P", "-X", "-j", ids, "-o", "JobID,State"}))
-    text = std::move(*past);
-  else
-    consumeError(past.takeError());
-  text += queue;  // later lines win, and squeue is newer
+  const auto past = expectedToOptional(output({"sacct", "-n", "-P", "-X", "-j", ids, "-o", "JobID,State"}));
+  const std::string text = past.value_or("") + queue;  // later lines win, and squeue is newer
   TRY(files::write(kept, text, files::Links::Refused));
   return text;
 }

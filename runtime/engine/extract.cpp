@@ -38,14 +38,13 @@ constexpr size_t kAtOnce = 64;  // trials of one question: each is a process of 
 
 /// The energy from the readings that a trial's environment keeps; nothing if there are none.
 std::optional<double> energyIn(const std::string& environment) {
-  auto parsed = base::parseJson(environment);
-  if (!parsed) consumeError(parsed.takeError());
+  const auto parsed = expectedToOptional(base::parseJson(environment));
   const json::Object* object = parsed ? parsed->getAsObject() : nullptr;
   const json::Value* kept = object ? object->get("readings") : nullptr;
   if (!kept) return std::nullopt;
-  auto readings = base::readRecord<validity::Readings>(*kept, "what was seen");
-  if (!readings) return consumeError(readings.takeError()), std::nullopt;  // written by another version
-  return validity::energyOf(*readings);
+  // Another version may have written them.
+  const auto readings = expectedToOptional(base::readRecord<validity::Readings>(*kept, "what was seen"));
+  return readings ? validity::energyOf(*readings) : std::nullopt;
 }
 
 /// Trials of one command that lack the same metrics, so that one question serves them.

@@ -70,11 +70,8 @@ void flatten(const json::Value& value, const std::string& prefix, std::map<std::
 Facts environmentFacts(const std::map<std::string_view, unsigned>& texts) {
   std::map<std::string, std::map<std::string, unsigned>> values;
   for (const auto& [json, trials] : texts) {
-    auto value = base::parseJson(json);
-    if (!value) {
-      consumeError(value.takeError());
-      continue;
-    }
+    auto value = expectedToOptional(base::parseJson(json));
+    if (!value) continue;
     if (json::Object* said = value->getAsObject()) said->erase("readings");  // they differ in each trial
     std::map<std::string, std::string> rows;
     flatten(*value, "", rows);

@@ -78,9 +78,8 @@ bool countsGpus(const plan::Plan& plan) { return !plan.points.empty() && plan.po
 
 /// Returns the environment that a session recorded; empty if it cannot be read.
 Object environmentOf(const store::Session& session) {
-  auto environment = base::parseJson(session.environment_json);
-  if (!environment) return consumeError(environment.takeError()), Object();
-  Object* about = environment->getAsObject();
+  auto environment = expectedToOptional(base::parseJson(session.environment_json));
+  Object* about = environment ? environment->getAsObject() : nullptr;
   return about ? std::move(*about) : Object();
 }
 

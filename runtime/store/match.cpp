@@ -133,10 +133,8 @@ std::vector<std::string> argumentsAt(const plan::Point& point, const plan::Comma
   for (const plan::Service& service : command.services)
     differs(service.name + ".host"), differs(service.name + ".port");
   for (const auto& [name, value] : point.parameters) plan::addArgument(values, name, value);
-  auto texts = plan::expandArguments(arguments, values);
-  if (texts) return std::move(*texts);
-  consumeError(texts.takeError());  // a stored plan may be older than the check
-  return {};
+  // A stored plan may be older than the check of its arguments.
+  return expectedToOptional(plan::expandArguments(arguments, values)).value_or(std::vector<std::string>());
 }
 
 }  // namespace
@@ -178,8 +176,8 @@ std::string preparedFolder(const plan::Plan& plan, const plan::Point& point,
   if (!workload.command || !workload.command->preparation) return "";
   plan::Point told;  // has only the parameters that the preparation is told
   for (const std::string& argument : workload.command->preparation->arguments) {
-    auto names = plan::namesIn(argument);
-    if (!names) return consumeError(names.takeError()), "";
+    const auto names = expectedToOptional(plan::namesIn(argument));
+    if (!names) return "";
     for (const std::string& name : *names)
       if (const Value* value = point.parameters.get(name)) told.parameters[name] = *value;
   }

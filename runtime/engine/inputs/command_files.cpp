@@ -37,10 +37,8 @@ namespace fs = std::filesystem;
 
 /// Whether a file begins with `mark`; false if it cannot be read.
 bool begins(const std::string& path, StringRef mark) {
-  auto content = files::map(path);
-  if (content) return (*content)->getBuffer().starts_with(mark);
-  consumeError(content.takeError());
-  return false;
+  const auto content = expectedToOptional(files::map(path));
+  return content && (*content)->getBuffer().starts_with(mark);
 }
 
 /// Whether expc itself reads or wrote this file, so that a pattern such as `**` cannot mean it: studies, locks and
@@ -52,10 +50,8 @@ bool isOurs(const std::string& root, const fs::path& file) {
     if (const std::string journal = store::firstJournal(at.string());
         !journal.empty() && begins(journal, store::kJournalMark))
       return true;
-  auto content = files::map(file.string());
-  if (content) return files::isOurs((*content)->getBuffer());
-  consumeError(content.takeError());
-  return false;
+  const auto content = expectedToOptional(files::map(file.string()));
+  return content && files::isOurs((*content)->getBuffer());
 }
 
 /// Looks for everything that one command needs. One use: find() or findInputs().
@@ -114,9 +110,8 @@ class Finder {
     if (fs::is_directory(file, failed)) return fail("the program '{}' is a folder ({})", name, file);
     if (access(file.c_str(), X_OK) != 0) return fail("the program '{}' is not executable (chmod +x {})", name, file);
     // For Linux and for env a carriage return is a part of the interpreter's name, so the script would not start.
-    auto content = files::map(file);
+    const auto content = expectedToOptional(files::map(file));  // taking the digest reports an error
     const StringRef first = content ? (*content)->getBuffer().split('\n').first : "";
-    if (!content) consumeError(content.takeError());  // taking the digest reports it
     llvm::SmallVector<StringRef> words;
     if (first.starts_with("#!") && llvm::Regex("^#![ \t]*([^ \t]+)[ \t]*(.*)$").match(first, &words)) {
       if (words[1].ends_with("\r") || (words[1].ends_with("/env") && words[2].ends_with("\r")))
@@ -249,8 +244,7 @@ class Finder {
     const auto check = [&](const std::string& what, const std::string& read) -> Error {
       const std::string file = fs::path(read).lexically_normal().string();
       // A trial would read an input that `*` matches, and take it for what the program wrote.
-      auto pattern = llvm::GlobPattern::create(file);
-      if (!pattern) consumeError(pattern.takeError());
+      const auto pattern = expectedToOptional(llvm::GlobPattern::create(file));
       const bool many = pattern && file.find('*') != std::string::npos;
       for (const InputFile& input : files_.inputs)
         if (!file.empty() && !input.copy && (input.name == file || (many && pattern->match(input.name))))

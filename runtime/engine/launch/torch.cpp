@@ -18,11 +18,8 @@ namespace fs = std::filesystem;
 /// if neither is there.
 std::string versionOf(const fs::path& torch) {
   for (const char* name : {"version.py", "build-version"}) {
-    auto file = files::read((torch / name).string(), files::kMostByHand);
-    if (!file) {
-      consumeError(file.takeError());
-      continue;
-    }
+    const auto file = expectedToOptional(files::read((torch / name).string(), files::kMostByHand));
+    if (!file) continue;
     const auto [all, after] = (*file)->getBuffer().split("__version__ = '");
     return (after.empty() ? all : after).take_while([](char c) { return c == '.' || (c >= '0' && c <= '9'); }).str();
   }
