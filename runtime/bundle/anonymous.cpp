@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "runtime/base/entry.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
@@ -403,10 +404,10 @@ Error Anonymous::search(const std::string& folder, std::set<std::string>& unsoug
     if (!why.empty()) left.push_back(fmt::format("{} line {} has {}", file, line, why));
   }
   if (left.empty()) return Error::success();
-  return llvm::createStringError(
-      fmt::format("no bundle was written, because it would show who measured or where: {}. expc does not change "
-                  "studies, options or data files: reword them, or bundle without --anonymous",
-                  llvm::join(left, "; ")));
+  return failure(
+      "no bundle was written, because it would show who measured or where: {}. expc does not change studies, options "
+      "or data files: reword them, or bundle without --anonymous",
+      llvm::join(left, "; "));
 }
 
 }  // namespace expc::bundle

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/llvm.h"
 #include "runtime/store/match.h"
 
@@ -82,7 +83,7 @@ Error addAll(const store::Store& from, store::Store& into, const plan::Plan& pla
 
 Error writeExcerpt(const store::Store& from, const plan::Plan& plan, const store::Run& run,
                    const store::Results& results, const std::string& folder, const Anonymous* hidden) {
-  if (results.trials.empty()) return llvm::createStringError("the study has no usable results: run it first");
+  if (results.trials.empty()) return failure("the study has no usable results: run it first");
   std::vector<std::string> messages;
   auto into = TRY(store::Store::openForWriting(folder, messages));
   TRY(into.beginWhole());

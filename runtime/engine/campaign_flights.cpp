@@ -294,7 +294,7 @@ Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   if (command) cantFail(files_.whileLinking([&] { return tidy(flight), Error::success(); }));
   env_.traces.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
   // The trial is stored as failed; the changed file ends the run.
-  if (!changed.empty()) return llvm::createStringError(changed);
+  if (!changed.empty()) return failure("{}", changed);
   if (trial.status != TrialStatus::Interrupted) count(flight);
   return Error::success();
 }

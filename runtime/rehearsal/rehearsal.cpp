@@ -125,8 +125,7 @@ std::string folderOf(const std::string& results) { return (std::filesystem::path
 Expected<std::string> pathOf(const std::string& results, const std::string& study) {
   const auto why = plan::whyNoName(study);
   if (!why) return (std::filesystem::path(folderOf(results)) / (study + ".json")).string();
-  return llvm::createStringError(
-      fmt::format("a study called '{}' has no file of rehearsals: its name {}", study, *why));
+  return failure("a study called '{}' has no file of rehearsals: its name {}", study, *why);
 }
 
 Expected<Study> read(const std::string& results, const std::string& study) {
@@ -147,8 +146,7 @@ Error write(const std::string& results, const Study& study) {
   std::string path = TRY(pathOf(results, study.study));
   Error error = files::write(path, base::prettyJson(toJson(study)) + "\n", files::Links::Refused);
   if (!error) return error;
-  return llvm::createStringError(
-      fmt::format("{}; make the folder writable, or choose another with --results DIR", toString(std::move(error))));
+  return failure("{}; make the folder writable, or choose another with --results DIR", std::move(error));
 }
 
 std::string_view toString(Limit limit) { return kLimits[size_t(limit)]; }

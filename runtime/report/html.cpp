@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/hash.h"
@@ -45,7 +46,7 @@ Error withWayOut(Error error) {
     text = fmt::format("the report {}; {}write it elsewhere with --html", one.message(),
                        one.convertToErrorCode() == std::errc::no_space_on_device ? "free some space, or " : "");
   });
-  return llvm::createStringError(text);
+  return failure("{}", text);
 }
 
 /// Returns the banner for null cards, which stays in sight wherever the page is scrolled to.

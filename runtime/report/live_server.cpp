@@ -27,6 +27,7 @@
 #include <cstring>
 #include <optional>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
@@ -245,9 +246,8 @@ void answerAll(int listener, int line, unsigned port, Pages pages) {
 Error cannot(unsigned port, const char* doing) {
   const int code = errno;
   const std::string where = port ? fmt::format("port {}", port) : "a port";
-  return llvm::createStringError(fmt::format("--serve: cannot {} {} of 127.0.0.1: {}{}", doing, where,
-                                             std::strerror(code),
-                                             code == EADDRINUSE ? "; --serve alone takes a free one" : ""));
+  return failure("--serve: cannot {} {} of 127.0.0.1: {}{}", doing, where, std::strerror(code),
+                 code == EADDRINUSE ? "; --serve alone takes a free one" : "");
 }
 
 /// Opens a listening socket on 127.0.0.1, and returns its port.

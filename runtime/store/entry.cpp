@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json_record.h"
@@ -279,7 +280,7 @@ std::string_view damageOf(std::string_view line) {
 }
 
 Expected<Entry> entryFromLine(std::string_view line) {
-  if (const std::string_view damage = damageOf(line); !damage.empty()) return llvm::createStringError(damage);
+  if (const std::string_view damage = damageOf(line); !damage.empty()) return failure("{}", damage);
   if (auto plan = planFromLine(StringRef(line.data(), line.size() - kSumSize))) return std::move(*plan);
   // From here on the text may be anything with a right checksum, also a stranger's: reading must not trust it.
   auto value = TRY(base::parseJson(line));
