@@ -333,8 +333,7 @@ Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, P
 }
 
 std::vector<std::string> notGiven(const plan::Plan& plan, const EngineOptions& options) {
-  if (std::ranges::none_of(plan.workloads, [](const auto& workload) { return workload.command.has_value(); }))
-    return {};
+  if (!plan.hasCommands()) return {};
   auto environment = commandEnvironment(ownVariables(), options.pass_env);
   auto files = inputs::findCommandFiles(plan, options.results);
   if (environment && files) return notGivenLines(*environment, *files);

@@ -70,8 +70,7 @@ uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKi
 uint64_t trialSeed(const plan::Plan& plan, uint64_t block_seed) {
   // 53 bits less 22 are 31. Built-in workloads of such a plan get the short seed, too, since a block has one seed for
   // all its trials.
-  const auto is_command = [](const plan::Workload& workload) { return workload.command.has_value(); };
-  return std::ranges::any_of(plan.workloads, is_command) ? block_seed >> 22 : block_seed;
+  return plan.hasCommands() ? block_seed >> 22 : block_seed;
 }
 
 std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed, const plan::Plan& plan) {

@@ -533,6 +533,14 @@ struct Plan {
   bool tells(const Metric& metric, const Point& point) const;
   /// The metric with this name, measured or derived, or null.
   const Metric* findMetric(std::string_view name) const;
+  /// Whether some workload is a command.
+  bool hasCommands() const {
+    return std::ranges::any_of(workloads, [](const Workload& one) { return one.command.has_value(); });
+  }
+  /// Whether some workload is built in; only these have profiles.
+  bool hasBuiltIn() const {
+    return std::ranges::any_of(workloads, [](const Workload& one) { return !one.command; });
+  }
   /// Whether some workload has services.
   bool hasServices() const;
   /// Whether a command's output is where the metric is read. Any other is measured from outside, or by a worker.

@@ -41,14 +41,9 @@ constexpr ViewText kViewTexts[] = {
     {"operator", "operators, own time",
      "operators of all threads, also of those that run in parallel with the step; waiting is included"}};
 
-/// Whether a workload is built in: only these have profiles.
-bool hasBuiltIn(const plan::Plan& plan) {
-  return std::ranges::any_of(plan.workloads, [](const plan::Workload& workload) { return !workload.command; });
-}
-
 /// Whether a criterion fails that compares timed trials, whose reason profiles could show.
 bool comparisonFails(const plan::Plan& plan, const judge::Judgement& judgement) {
-  return hasBuiltIn(plan) && std::ranges::any_of(plan.criteria, [&](const plan::Criterion& criterion) {
+  return plan.hasBuiltIn() && std::ranges::any_of(plan.criteria, [&](const plan::Criterion& criterion) {
            const auto* judged = base::named(judgement.criteria, criterion.name);
            return judged && judged->verdict == judge::Verdict::Fail &&
                   std::ranges::any_of(criterion.cells, [](const plan::Cell& cell) {
@@ -247,9 +242,10 @@ std::string noteOf(const describe::AttributionView& view) {
 }
 
 std::string profileAdvice(const plan::Plan& plan) {
-  return hasBuiltIn(plan) ? "To see which phases and operators make the difference, add `profile { repeat 1  steps 20  "
-                            "warmup 5 }` to the design, and `measure profiled_time`. Stored results stay valid"
-                          : "Commands have no profile trials; let them print the times of their parts as metrics";
+  return plan.hasBuiltIn()
+             ? "To see which phases and operators make the difference, add `profile { repeat 1  steps 20  "
+               "warmup 5 }` to the design, and `measure profiled_time`. Stored results stay valid"
+             : "Commands have no profile trials; let them print the times of their parts as metrics";
 }
 
 Part attributionPart(const plan::Plan& plan, const describe::Attribution& attribution, Detail detail) {

@@ -158,9 +158,7 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
                   plan.design.seed));
   if (const std::string starts = startsText(plan, least, most); !starts.empty()) say(starts);
   // Built-in workloads draw from the block's seed; commands get it as a variable and may ignore it.
-  const bool trains =
-      std::ranges::any_of(plan.workloads, [](const plan::Workload& workload) { return !workload.command; });
-  part.blocks.emplace_back(Paragraph{.text = trains
+  part.blocks.emplace_back(Paragraph{.text = plan.hasBuiltIn()
                                                  ? "weights, data order and dropout start from one seed within a block"
                                                  : "commands are given one seed within a block",
                                      .shown = Shown::OnPage});

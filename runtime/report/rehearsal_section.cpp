@@ -239,7 +239,7 @@ Part rehearsalPart(const plan::Plan& plan, const rehearsal::Study& all, const Re
       part.blocks.emplace_back(Paragraph{.text = std::move(text), .tone = Tone::Plain, .shown = shown});
   };
   const std::string cards = cardsText(study);
-  const bool programs = std::ranges::any_of(plan.workloads, [](const auto& one) { return one.command.has_value(); });
+  const bool programs = plan.hasCommands();
   say(fmt::format(
           "Not measured: a few steps on {}. Memory is that of the rank with the highest peak; counts are {}, of "
           "the busiest rank. No verdict uses them.",
