@@ -79,22 +79,22 @@ Expected<bool> Campaign::nextStep(unsigned lane) {
     TRY(mindGap(lane));
     const Step step = scheduler_.next(lane);
     alone_.erase(node);
-    const bool alone = step.what == Step::What::Trial && step.place.control == plan::kAlone;
+    const bool alone = step.what == Step::Trial && step.place.control == plan::kAlone;
     if (alone) alone_[node] = lane;
     switch (step.what) {
-      case Step::What::Trial:
+      case Step::Trial:
         for (unsigned other = 0; alone && other < lanes_.size(); ++other)  // trials beside it end first
           if (other != lane && setup_.lane(other).node == node && (lanes_[other].busy || services_.any(other)))
             return services_.any(lane);
         // A trial whose service died fails without a start, and the lane goes on.
         if (auto waits = startWithServices(lane, step); !waits || *waits || lanes_[lane].busy) return waits;
         break;
-      case Step::What::BlockOver:
+      case Step::BlockOver:
         blockOver(step.kind);
         // startTrial() resets the count.
         if (++lanes_[lane].empty > kMostEmpty) return noProgress(step.kind);
         break;
-      case Step::What::Block:
+      case Step::Block:
         // Budget and end of the allocation are checked between blocks only, so that every block that is begun is
         // complete.
         if (budgetSpent(index_)) return false;
@@ -104,8 +104,8 @@ Expected<bool> Campaign::nextStep(unsigned lane) {
         }
         TRY(beginBlock(lane, step));
         break;
-      case Step::What::Wait:
-      case Step::What::Done:
+      case Step::Wait:
+      case Step::Done:
         return false;
     }
   }

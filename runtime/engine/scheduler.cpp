@@ -163,10 +163,10 @@ Step Scheduler::next(unsigned lane) {
   // The block is forgotten here, so BlockOver is told once.
   if (own.position == own.tried.size()) {
     own.block.reset();
-    step.what = Step::What::BlockOver;
+    step.what = Step::BlockOver;
     return step;
   }
-  step.what = Step::What::Trial;
+  step.what = Step::Trial;
   step.position = own.position;
   step.place = own.block->places[own.position];
   step.attempt = own.tried[own.position].attempts + 1;
@@ -185,7 +185,7 @@ Step Scheduler::nextBlock() const {
     if (!closed_.count(kind)) step.places = judge::nextBlock(index_, kind, under_way);
     // Trials under way may fail and need another block of this kind. Kinds do not mix, so the next kind waits, too.
     if (step.places.empty() && under_way.empty()) continue;
-    step.what = step.places.empty() ? Step::What::Wait : Step::What::Block;
+    step.what = step.places.empty() ? Step::Wait : Step::Block;
     return step;
   }
   return step;

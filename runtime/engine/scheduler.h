@@ -30,6 +30,7 @@ struct Step {
     Wait,       // nothing now: blocks of other lanes may ask for more when they are over
     Done        // nothing more for this lane
   } what = What::Done;
+  using enum What;
   plan::Place place;
   unsigned position = 0, attempt = 1;
   plan::TrialKind kind = plan::TrialKind::Timed;

@@ -53,6 +53,7 @@ struct RankReport {
     Lost       // of the whole trial: the launcher lost it, and nothing of it runs any more but what is `stuck`; `text`
                // says why
   } what = What::Started;
+  using enum What;
   uint64_t trial = 0;  // as `start` returned it
   unsigned rank = 0;
   int pid = 0;

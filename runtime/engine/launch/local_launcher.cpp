@@ -345,15 +345,14 @@ class LocalLauncher final : public Launcher {
       if (reply.type == protocol::LaunchReply::Type::Exited) {
         readPipe(id, *rank, /*last=*/true);  // its whole group is dead, so nothing more can come
         rank->exited = true;
-        report.what = RankReport::What::Exited;
+        report.what = RankReport::Exited;
         report.status = reply.status;
         report.out_of_memory = reply.out_of_memory;
         report.stuck = reply.stuck;
         report.at = reply.at;
       }
       const bool over = std::ranges::all_of(trial.ranks, &Rank::exited);
-      if (over)
-        add(id, rank->number, {.what = RankReport::What::Readings, .readings = monitor_.end(id, clock_.boot())});
+      if (over) add(id, rank->number, {.what = RankReport::Readings, .readings = monitor_.end(id, clock_.boot())});
       add(id, rank->number, std::move(report));
       if (over) trials_.erase(found);
       return;
@@ -404,7 +403,7 @@ class LocalLauncher final : public Launcher {
   void lose(uint64_t id, Trial& trial, std::string why, std::vector<int> stuck) {
     for (Rank& rank : trial.ranks) readPipe(id, rank, /*last=*/true);
     monitor_.end(id, clock_.boot());
-    add(id, 0, {.what = RankReport::What::Lost, .text = std::move(why), .stuck = std::move(stuck)});
+    add(id, 0, {.what = RankReport::Lost, .text = std::move(why), .stuck = std::move(stuck)});
   }
 
   const Say say_;

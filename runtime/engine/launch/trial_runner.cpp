@@ -109,7 +109,7 @@ Error TrialRunner::listen() {
     const auto found = trials_.find(report.trial);
     // Reports of trials that have ended, for example of killed ranks, are dropped.
     if (found == trials_.end()) continue;
-    const bool told = report.what == RankReport::What::Said && report.rank == 0;
+    const bool told = report.what == RankReport::Said && report.rank == 0;
     const auto& progress = found->second.hooks.progress;
     using Type = protocol::Event::Type;
     const Type type = report.event.type;

@@ -119,7 +119,7 @@ class NodeLauncher final : public launch::Launcher {
   }
 
   static RankReport lostWith(const std::string& why) {
-    return {.what = RankReport::What::Lost, .text = why, .with_node = true};
+    return {.what = RankReport::Lost, .text = why, .with_node = true};
   }
 
   /// Marks the trial as lost, for the first reason, and kills what is left of it.
@@ -157,12 +157,12 @@ class NodeLauncher final : public launch::Launcher {
       const auto found = trials_.find(report->trial);
       if (found == trials_.end()) continue;
       Trial& trial = found->second;
-      if (report->what == RankReport::What::Lost) {
+      if (report->what == RankReport::Lost) {
         trial.left[node] = 0;  // nothing of it is left on this node, which lives on
         end(found->first, trial, std::move(*report));
         continue;
       }
-      const bool exited = report->what == RankReport::What::Exited;
+      const bool exited = report->what == RankReport::Exited;
       reports_.push_back(std::move(*report));
       if (!exited) continue;
       if (trial.left[node] > 0) --trial.left[node];
