@@ -135,7 +135,7 @@ size_t listSize(std::string_view text) {
 }
 
 /// The JSON value of a text from a record; null if it is not JSON.
-Value parsed(const std::string& text) { return expectedToOptional(base::parseJson(text)).value_or(nullptr); }
+Value parsed(const std::string& text) { return expectedToOptional(parseJson(text)).value_or(nullptr); }
 
 }  // namespace
 
@@ -311,7 +311,7 @@ std::string Anonymous::hidden(StringRef text) const {
 }
 
 std::string Anonymous::standIn(StringRef text, const char* otherwise) const {
-  const auto* name = base::entryOf(names_, folded(text));
+  const auto* name = entryOf(names_, folded(text));
   return name ? name->stand_in : otherwise;
 }
 
@@ -336,13 +336,13 @@ void Anonymous::hide(Value& value, StringRef key) const {
   else if (key == "uuid")
     value = standIn(*text, "GPU");
   else
-    value = base::jsonText(hidden(*text));
+    value = jsonText(hidden(*text));
 }
 
 std::string Anonymous::hiddenJson(const std::string& text) const {
   Value value = parsed(text);
   hide(value, "");
-  return base::canonicalJson(value);
+  return canonicalJson(value);
 }
 
 /// Session and trial: the fields that are names are replaced as a whole, so an unknown name there cannot slip

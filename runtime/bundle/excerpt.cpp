@@ -30,7 +30,7 @@ Error addRuns(store::Store& into, const plan::Plan& plan, store::Run run, const 
     const store::Outcome killed{store::Outcome::Killed};
     return into.endRun(runs[old], one.ended, one.outcome.value_or(killed), one.judged);
   };
-  const std::string plan_json = base::canonicalJson(plan::toJson(plan));
+  const std::string plan_json = canonicalJson(plan::toJson(plan));
   for (const store::PastLook& look : results.looks) {
     if (look.run >= run.id) break;
     store::Run before = run;

@@ -39,7 +39,7 @@ struct Breakdown {
 };
 
 std::optional<Breakdown> read(const store::Trial& trial) {
-  const std::vector<double>* total = base::entryOf(trial.series, "profile.total");
+  const std::vector<double>* total = entryOf(trial.series, "profile.total");
   if (!total || total->size() < 2) return std::nullopt;
   const double steps = (*total)[1];
   if (!(steps > 0) || !((*total)[0] > 0)) return std::nullopt;
@@ -104,7 +104,7 @@ struct Pair {
     std::vector<CategoryShare> found;
     for (const std::string& name : names)
       found.push_back(category(name.substr(prefix.size()), [&](const Breakdown& one) {
-        return base::valueIn(one.entries, name).value_or(Entry{});  // a name that one lacks counts as none there
+        return valueIn(one.entries, name).value_or(Entry{});  // a name that one lacks counts as none there
       }));
     return found;
   }
@@ -182,7 +182,7 @@ std::optional<Attribution> attributionOf(const plan::Plan& plan, const judge::Ju
   const auto& others = profiles[points[1]];
   Pair pair;
   for (const auto& [where, trial] : profiles[points[0]]) {
-    const auto* other = base::entryOf(others, where);
+    const auto* other = entryOf(others, where);
     if (!other) continue;
     auto one = read(*trial), two = read(**other);
     if (!one || !two) continue;

@@ -13,14 +13,14 @@ using Published = std::map<std::string, double>;  // by metric
 /// Returns the published time of a step at a point, from a time or from a rate of images.
 std::optional<double> stepSeconds(const plan::Point& point, const Published& published) {
   for (const char* name : {"iteration_time", "step_time"})
-    if (const auto seconds = base::valueIn(published, name)) return seconds;
-  const auto rate = base::valueIn(published, "images_per_s");
+    if (const auto seconds = valueIn(published, name)) return seconds;
+  const auto rate = valueIn(published, "images_per_s");
   const auto batch = point.parameters.getNumber("batch");
   return rate && batch ? std::optional(*batch * plan::devicesOf(point) / *rate) : std::nullopt;
 }
 
 std::optional<double> trialSeconds(const plan::Point& point, const Published& published, const json::Object& settings) {
-  const auto step = stepSeconds(point, published), epoch = base::valueIn(published, "epoch_time");
+  const auto step = stepSeconds(point, published), epoch = valueIn(published, "epoch_time");
   const double warmup = settings.getNumber("warmup").value_or(0);
   if (const auto steps = settings.getNumber("steps"))
     return step ? std::optional((*steps + warmup) * *step) : std::nullopt;

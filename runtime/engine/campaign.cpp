@@ -51,7 +51,7 @@ store::Run Env::record(int64_t session) const {
   run.study = setup.plan.study;
   run.plan_digest = setup.plan.digest;
   // The whole plan is kept, so that a later reader can tell what this run was asked for.
-  run.plan_json = base::canonicalJson(plan::toJson(setup.plan));
+  run.plan_json = canonicalJson(plan::toJson(setup.plan));
   run.session = session;
   run.match = setup.match;
   run.started = now();
@@ -176,7 +176,7 @@ Error Campaign::openSession(unsigned lane) {
   for (const machine::Slot& slot : setup_.lane(lane).slots) slots.push_back(slot.toJson());
   // Everything that describes the session's machine and software goes into its environment, so that a result can be
   // traced to it later.
-  session.environment_json = base::canonicalJson(json::Object{
+  session.environment_json = canonicalJson(json::Object{
       {"machine", base::written(machine)},
       {"launcher", launcher.name},
       {"system", json::Object(options_.system)},

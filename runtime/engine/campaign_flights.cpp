@@ -156,7 +156,7 @@ Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<NodePart
       devices.push_back(std::move(device));
     }
   }
-  trial.devices = base::canonicalJson(std::move(devices));
+  trial.devices = canonicalJson(std::move(devices));
   trial.nodes = flight->parts.size();
   trial.started = env_.clock.wall();
   trial.id = TRY(env_.store.beginTrial(trial));
@@ -273,7 +273,7 @@ Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   // Readings can turn a valid trial or a time-out into an invalid one, so they come before the result is stored.
   if (end.readings) judgeReadings(*end.readings, end);
   if (command) end.environment["variables"] = json::Object(setup_.command_environment.recorded);
-  end.environment_json = base::canonicalJson(std::move(end.environment));
+  end.environment_json = canonicalJson(std::move(end.environment));
   static_cast<store::TrialResult&>(trial) = std::move(end);
   if (command && end.readings && !plan_.readsInOutput(plan::kEnergy))
     trial.supply(plan::kEnergy, validity::energyOf(*end.readings));

@@ -147,7 +147,7 @@ Error digestAll(Setup& setup, const EngineOptions& options, const inputs::Tick& 
   auto digests = TRY(inputs::digestData(setup.plan, tick));
   // Data that the lock does not name is not held to anything.
   for (const auto& [path, digest] : digests)
-    if (const auto* locked = base::entryOf(options.locked_data, path); locked && *locked != digest)
+    if (const auto* locked = entryOf(options.locked_data, path); locked && *locked != digest)
       return failure(
           "{} has changed since the lock was written ({} instead of {}): restore it, or renew the lock with `expc plan "
           "--lock`",

@@ -38,7 +38,7 @@ constexpr size_t kAtOnce = 64;  // trials of one question: each is a process of 
 
 /// The energy from the readings that a trial's environment keeps; nothing if there are none.
 std::optional<double> energyIn(const std::string& environment) {
-  const auto parsed = expectedToOptional(base::parseJson(environment));
+  const auto parsed = expectedToOptional(parseJson(environment));
   const json::Object* object = parsed ? parsed->getAsObject() : nullptr;
   const json::Value* kept = object ? object->get("readings") : nullptr;
   if (!kept) return std::nullopt;
@@ -112,7 +112,7 @@ class Extraction {
     // At most one failed attempt of a place becomes valid, as at most one valid trial can stand there.
     if (!valid && !valid_.insert({trial.block, trial.position}).second) return;
     plan::Command command = plan::readAt(*plan_.workloads[point.workload].command, point.parameters);
-    Batch& batch = batches_[{base::canonicalJson(base::written(command)), lacking}];
+    Batch& batch = batches_[{canonicalJson(base::written(command)), lacking}];
     batch.command = std::move(command);
     batch.metrics = lacking;
     batch.trials.emplace_back(std::move(trial), std::move(key));
@@ -120,9 +120,9 @@ class Extraction {
 
   /// Whether the trial read the metric as the plan does now.
   static bool isReadSo(const store::TrialKey& before, const store::TrialKey& now, const std::string& metric) {
-    const auto wanted = base::valueIn(now.readings, metric);
+    const auto wanted = valueIn(now.readings, metric);
     // Without a reading it was measured on the process, not read from output.
-    return !wanted || base::valueIn(before.readings, metric) == wanted;
+    return !wanted || valueIn(before.readings, metric) == wanted;
   }
 
   /// Asks the worker for the batch's values, kAtOnce outputs at a time.
@@ -136,7 +136,7 @@ class Extraction {
       auto lines = TRY(launch::askForMetrics(worker_, store_.folder(),
                                              json::Object{{"command", base::written(batch.command)},
                                                           {"metrics", base::jsonTexts(batch.metrics)},
-                                                          {"root", base::jsonText(plan_.root)},
+                                                          {"root", jsonText(plan_.root)},
                                                           {"outputs", base::jsonTexts(outputs)}}));
       if (lines.size() != outputs.size()) return failure("the worker '{}' did not answer for every output", worker_);
       for (size_t i = first; i < last; ++i) TRY(take(batch.trials[i].first, batch.trials[i].second, lines[i - first]));

@@ -40,7 +40,7 @@ bool isFilled(const std::string& folder) {
 /// The digest of a prepared file in the newest run that has one; "" if none does.
 std::string lastDigest(const store::Contents& known, const std::string& file) {
   for (const auto& [id, run] : known.runs | std::views::reverse)
-    if (const auto* found = base::entryOf(run.match.data_digests, file); found && !found->empty()) return *found;
+    if (const auto* found = entryOf(run.match.data_digests, file); found && !found->empty()) return *found;
   return "";
 }
 

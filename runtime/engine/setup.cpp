@@ -34,7 +34,7 @@ namespace {
 
 /// Error: the worker does not have the workload in the plan's version. The message lists what it has.
 Error checkWorkload(const plan::Workload& workload, const launch::WorkerDescription& worker, const std::string& path) {
-  if (base::valueIn(worker.workloads, workload.name) == workload.version) return Error::success();
+  if (valueIn(worker.workloads, workload.name) == workload.version) return Error::success();
   std::string offered;
   for (const auto& [name, version] : worker.workloads)
     offered += fmt::format("{}{} version {}", offered.empty() ? "" : ", ", name, version);
@@ -181,9 +181,9 @@ Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& 
     // The digest suffices to tell environments apart, and reveals no value in the environment class.
     const std::string digest = base::shortHash(value);
     agreed[name] = digest;
-    environment.recorded[name] = named ? "digest " + digest : base::jsonText(value);
+    environment.recorded[name] = named ? "digest " + digest : jsonText(value);
   }
-  environment.digest = base::shortHash(base::canonicalJson(std::move(agreed)));
+  environment.digest = base::shortHash(canonicalJson(std::move(agreed)));
   return environment;
 }
 

@@ -74,7 +74,7 @@ Error checkWorkers(Setup& setup, ProgressListener& listener) {
   for (std::optional<WorkerProgram>* worker : {&setup.built_in, &setup.command}) {
     if (!*worker) continue;
     workers.push_back(&**worker);
-    paths.push_back(base::jsonText((*worker)->path));
+    paths.push_back(jsonText((*worker)->path));
   }
   auto answers = TRY(setup.nodes->ask(
       "described", [&](const nodes::Node&) { return Object{{"describe", json::Array(paths)}}; },

@@ -67,7 +67,7 @@ Object stayJson(const std::vector<std::string>& sides, const Stay& one) {
     object["timeouts"] = one.timeouts;
     object["diverged"] = one.diverged;
   } else {
-    object["reason"] = base::jsonText(one.reason);
+    object["reason"] = jsonText(one.reason);
     object["disturbed"] = one.disturbed;
   }
   return object;

@@ -200,7 +200,7 @@ Section scopeOf(const describe::Sides& sides) {
   Section section{{.title = "scope", .folded = true}};
   const auto say = [&](const std::string& text) {
     section.say({text});
-    section.json.push_back(base::jsonText(text));
+    section.json.push_back(jsonText(text));
   };
   say(fmt::format("before: {}; after: {}. The sides are compared unpaired", of(sides.before), of(sides.after)));
   if (sides.generalises())

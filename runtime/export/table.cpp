@@ -214,7 +214,7 @@ void metricRows(Said& of, Emit emit) {
     const auto reading = judge::readMetric(of.plan, of.point, of.trial, metric.name);
     // A diverged value is exported as the program wrote it (inf or nan); the judgement counts it as worst.
     if (reading.worst.diverged)
-      put(metric.name, base::valueIn(of.trial.metrics, metric.name).value_or(std::nan("")), true);
+      put(metric.name, valueIn(of.trial.metrics, metric.name).value_or(std::nan("")), true);
     else if (reading.value)
       put(metric.name, *reading.value, false);
   }
@@ -259,9 +259,9 @@ Table tableOf(const char* name, std::span<const Source> sources,
       std::map<std::string_view, std::pair<const plan::Point*, std::string>> points;  // with their labels
       for (const plan::Point& point : plan.points) points[point.id] = {&point, plan.label(point)};
       const auto tell = [&](const plan::Point* measured, const store::Trial& trial) {
-        const auto* point = measured ? base::entryOf(points, measured->id) : nullptr;
-        const store::Session* session = base::entryOf(history.sessions, trial.session);
-        const store::Block* block = base::entryOf(history.blocks, trial.block);
+        const auto* point = measured ? entryOf(points, measured->id) : nullptr;
+        const store::Session* session = entryOf(history.sessions, trial.session);
+        const store::Block* block = entryOf(history.blocks, trial.block);
         Said of{plan,
                 trial,
                 point ? point->first : nullptr,

@@ -35,7 +35,7 @@ struct Median {
     const std::string label = plan.label(point);
     return utf8(label.empty() ? plan.study : plan.study + " " + label);
   }
-  static std::string utf8(const std::string& text) { return base::jsonText(text).getAsString()->str(); }
+  static std::string utf8(const std::string& text) { return jsonText(text).getAsString()->str(); }
   /// Returns the interval if both ends are finite.
   std::optional<stats::Interval> interval() const {
     const auto& one = summary.interval;
@@ -93,7 +93,7 @@ std::string actionBenchmark(std::span<const Source> sources, plan::Direction bet
   eachMedian(sources, [&](const Median& one) {
     if (one.metric.better != better) return;
     Object entry{{"name", one.benchmark() + ": " + Median::utf8(one.metric.name)},
-                 {"unit", base::jsonText(one.metric.unit)},
+                 {"unit", jsonText(one.metric.unit)},
                  {"value", *one.summary.median},
                  {"extra", fmt::format("median of {} trials", one.summary.n)}};
     if (const auto interval = one.interval()) entry["range"] = fmt::format("[{}, {}]", interval->low, interval->high);
@@ -107,7 +107,7 @@ std::string openMetrics(std::span<const Source> sources) {
   // OpenMetrics wants the lines of a family together, while medians come by point: collect them by family.
   std::map<std::string, std::string> families;
   eachMedian(sources, [&](const Median& one) {
-    const auto* unit = base::entryOf(kUnits, one.metric.unit);
+    const auto* unit = entryOf(kUnits, one.metric.unit);
     std::string name = "expc_" + withLetters(one.metric.name);
     if (unit) name += "_" + *unit;
     std::string& lines = families[name];

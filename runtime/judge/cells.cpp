@@ -303,13 +303,13 @@ std::pair<double, const BlockValues*> Evidence::correlation(const plan::Cell& ce
       for (size_t i = 0; i < comparison.cells.size(); ++i)
         if (comparison.cells[i].term) compared.try_emplace(subjectOf(comparison.cells[i]), &comparison, i);
   const auto [comparison, at] =
-      base::valueIn(compared, subjectOf(cell)).value_or(std::pair<const plan::Comparison*, size_t>());
+      valueIn(compared, subjectOf(cell)).value_or(std::pair<const plan::Comparison*, size_t>());
   const std::span cells = comparison ? std::span(comparison->cells) : std::span(&cell, 1);
   const auto valuesOf = [&, at = at]() -> const BlockValues* {
     const bool same = &cells[at] == &cell || isSame(*cells[at].term, *cell.term);
     return same && read && read->of.data() == cells.data() ? &read->cells[at] : nullptr;
   };
-  if (const auto* known = base::entryOf(of_pairs, comparison); comparison && known) return {*known, valuesOf()};
+  if (const auto* known = entryOf(of_pairs, comparison); comparison && known) return {*known, valuesOf()};
   auto values = std::make_shared<ComparisonValues>(ComparisonValues{cells, {}});
   stats::SerialCorrelation all;
   std::map<unsigned, double> beside;  // cells of a process
@@ -339,7 +339,7 @@ bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
 bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<int64_t>& runs) {
   const auto adapted = [&](const store::PastLook& look) {
     if (!look.judged) return true;
-    const auto* planned = base::entryOf(look.judged->planned, kind);
+    const auto* planned = entryOf(look.judged->planned, kind);
     return planned && planned->adaptive.value_or(true);
   };
   return repetitionsAdapt(index.plan(), kind) || std::ranges::any_of(index.looks(), [&](const store::PastLook& look) {

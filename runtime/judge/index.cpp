@@ -208,7 +208,7 @@ const PlaceOutcomes& Index::of(plan::TrialKind kind, const plan::Place& place) c
 }
 
 const plan::Point* Index::point(const std::string& id) const {
-  const unsigned* found = base::entryOf(points_, id);
+  const unsigned* found = entryOf(points_, id);
   return found ? places_[*found].point : nullptr;
 }
 
@@ -217,7 +217,7 @@ std::set<std::string> Index::nodes(const plan::Cell& cell, const std::set<int64_
   for (const plan::Place& place : cell.points) used = std::max<size_t>(used, of(cell.kind, place).nodes);
   std::set<std::string> names;
   for (const int64_t session : sessions) {
-    if (const auto* found = base::entryOf(nodes_, session))
+    if (const auto* found = entryOf(nodes_, session))
       names.insert(found->begin(), found->begin() + std::min(used, found->size()));
     else
       names.insert("session " + std::to_string(session));
@@ -225,7 +225,7 @@ std::set<std::string> Index::nodes(const plan::Cell& cell, const std::set<int64_
   return names;
 }
 
-std::optional<unsigned> Index::number(const plan::Place& place) const { return base::valueIn(numbers_, place); }
+std::optional<unsigned> Index::number(const plan::Place& place) const { return valueIn(numbers_, place); }
 
 bool Index::runs(plan::TrialKind kind, unsigned number) const {
   return places_[number].place.control.empty() || hasControls(plan_, kind);
@@ -258,7 +258,7 @@ bool Index::givenUp(plan::TrialKind kind, unsigned number) const {
   return policy_ && of(kind, number).failed_in_a_row >= policy_->giveUpAfter();
 }
 
-std::optional<unsigned> Index::column(const std::string& metric) const { return base::valueIn(columns_, metric); }
+std::optional<unsigned> Index::column(const std::string& metric) const { return valueIn(columns_, metric); }
 
 bool Index::notOnDevice(const PlaceOutcomes& place, const std::string& metric) const {
   const std::optional<unsigned> wanted = column(metric);

@@ -110,7 +110,7 @@ void Index::addRow(State& own, unsigned number, const Trial& trial, const std::s
   PlaceOutcomes& place = own.places[number];
   const plan::Point& point = *places_[number].point;
   const auto& command = plan_.workloads[point.workload].command;
-  const store::Values* row = command ? base::entryOf(trial.rows, plan::rowKey(*command, point.parameters)) : nullptr;
+  const store::Values* row = command ? entryOf(trial.rows, plan::rowKey(*command, point.parameters)) : nullptr;
   if (!row) row = &kNone;
   place.nodes = std::max(place.nodes, trial.nodes);
   makeRoom(place, columns_.size());
@@ -127,7 +127,7 @@ void Index::noteDevice(PlaceOutcomes& place, const Trial& trial, const store::Va
     for (const std::string& name : values->not_on_device)
       if (const auto found = column(name)) place.not_on_device[*found] = not_on_device_[*found] = true;
     for (const auto& [name, number] : columns_) {
-      const auto value = base::valueIn(values->metrics, name);
+      const auto value = valueIn(values->metrics, name);
       if (value && isUncounted(plan_, name, *value))
         place.not_on_device[number] = not_on_device_[number] = lacks_on_device_ = true;
       else if (value || values->series.contains(name))
@@ -231,18 +231,18 @@ void Index::keepValues(PlaceOutcomes& place, size_t at, const Trial& trial, cons
     auto& column = place.series[number];
     if (!column.empty()) column[at] = nullptr;
     const store::Values& said = row && row->tellsOf(name) ? *row : trial;
-    if (const auto* series = base::entryOf(said.series, name)) {
+    if (const auto* series = entryOf(said.series, name)) {
       column.resize(place.outcomes.size());
       column[at] = std::make_shared<const std::vector<double>>(*series);
       if (!series->empty()) value = orDiverged(series->back());
-    } else if (const auto* metric = base::entryOf(said.metrics, name); metric && !isUncounted(plan_, name, *metric)) {
+    } else if (const auto* metric = entryOf(said.metrics, name); metric && !isUncounted(plan_, name, *metric)) {
       value = orDiverged(*metric);
     }
   }
 }
 
 double Index::limit(plan::TrialKind kind, const std::string& id) const {
-  if (const unsigned* number = base::entryOf(points_, id)) return limit(kind, *number);
+  if (const unsigned* number = entryOf(points_, id)) return limit(kind, *number);
   return policy_ && policy_->timeout ? *policy_->timeout : kDefaultTimeoutSeconds;
 }
 

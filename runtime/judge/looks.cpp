@@ -84,7 +84,7 @@ LookHistory historyOf(const Evidence& evidence, const plan::Criterion& criterion
   unsigned there = 0;
   for (const Earlier& run : earlierRuns(evidence.index, criterion, cells, history.other_versions)) {
     const store::RunClaims::Planned* planned = nullptr;
-    if (run.look->judged) planned = base::entryOf(run.look->judged->planned, design.kind);
+    if (run.look->judged) planned = entryOf(run.look->judged->planned, design.kind);
     if (planned) plan(planned->repeat, planned->looks, run.begun);
     if (run.look->said || !planned) say(run, planned);
     there = run.ended;

@@ -108,9 +108,9 @@ Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store
                               *declared->derived,
                               [&](const plan::MetricTerm& part) { return readMetric(plan, point, trial, part.metric); },
                               point ? &point->parameters : nullptr));
-  if (const auto* series = base::entryOf(trial.series, metric); series && !series->empty())
+  if (const auto* series = entryOf(trial.series, metric); series && !series->empty())
     return readingOf(declared, metric, series->back(), series);
-  if (const auto* value = base::entryOf(trial.metrics, metric); value && !isUncounted(plan, metric, *value))
+  if (const auto* value = entryOf(trial.metrics, metric); value && !isUncounted(plan, metric, *value))
     return readingOf(declared, metric, *value);
   return {std::nullopt, {}, because({.code = Reason::NotInTrials, .name = metric})};
 }
@@ -125,7 +125,7 @@ void forEachPoint(const plan::Plan& plan, const store::Trial& trial,
     one.rows.clear();
     if (row != process->rows.front()) static_cast<store::Values&>(one) = {};
     const std::string key = plan::rowKey(*plan.workloads[point.workload].command, point.parameters);
-    if (const store::Values* own = base::entryOf(trial.rows, key)) {
+    if (const store::Values* own = entryOf(trial.rows, key)) {
       one.metrics.insert(own->metrics.begin(), own->metrics.end());
       one.series.insert(own->series.begin(), own->series.end());
       llvm::append_range(one.not_on_device, own->not_on_device);

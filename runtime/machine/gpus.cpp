@@ -106,7 +106,7 @@ void joinGpus(const Nvml& nvml, std::vector<Gpu>& gpus) {
       if (i == j || !devices[i] || !devices[j]) continue;
       gpus[i].ways[gpus[j].index] = {
           commonPlace(nvml, devices[i], devices[j]),
-          base::valueIn(links[i].to_card, gpus[j].pci_bus).value_or(std::min(links[i].to_switch, links[j].to_switch))};
+          valueIn(links[i].to_card, gpus[j].pci_bus).value_or(std::min(links[i].to_switch, links[j].to_switch))};
     }
   }
 }

@@ -1,4 +1,4 @@
-// Describes the file once for reading and writing (base::JsonRecord), and computes the least time of a step from
+// Describes the file once for reading and writing (JsonRecord), and computes the least time of a step from
 // what a rehearsal counted (a roofline: each resource alone, the largest wins).
 
 #include "runtime/rehearsal/rehearsal.h"
@@ -18,8 +18,6 @@
 
 namespace expc::rehearsal {
 namespace {
-
-using base::JsonRecord;
 using json::Value;
 
 constexpr llvm::StringLiteral kSchema = "expc.rehearsal/1";
@@ -73,7 +71,7 @@ constexpr std::string_view kLimits[] = {"products", "memory", "link", "host link
 std::optional<double> productSeconds(const protocol::RehearsedRank& rank, double devices, const plan::Rates& rates) {
   std::optional<double> seconds;
   for (const auto& [type, operations] : rank.operations)
-    if (const auto* rate = base::entryOf(rates.products, type))
+    if (const auto* rate = entryOf(rates.products, type))
       seconds = seconds.value_or(0) + operations / (*rate * devices);
   return seconds;
 }
@@ -133,7 +131,7 @@ Expected<Study> read(const std::string& results, const std::string& study) {
   if (!files::isThere(path)) return Study{study, {}};
   auto buffer = files::read(path, kMostBytes);
   if (!buffer) return unreadable(path, toString(buffer.takeError()));
-  Expected<Value> json = base::parseJson((*buffer)->getBuffer());
+  Expected<Value> json = parseJson((*buffer)->getBuffer());
   if (!json) return unreadable(path, toString(json.takeError()));
   Expected<Study> found = studyFromJson(*json);
   if (!found) return unreadable(path, toString(found.takeError()));

@@ -204,7 +204,7 @@ std::string othersText(const std::map<Outcome, std::vector<Judged>>& groups, Out
       {Outcome::NotJudged, {"cannot be judged here", "cannot be judged here"}}};
   std::vector<std::string> texts;
   for (const auto& [outcome, verbs] : kTexts) {
-    const auto* group = base::entryOf(groups, outcome);
+    const auto* group = entryOf(groups, outcome);
     if (outcome == lead || !group) continue;
     const size_t count = group->size();
     texts.push_back(fmt::format("{} {}", texts.empty() ? counted(count, "other claim") : std::to_string(count),

@@ -104,9 +104,9 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
   const std::string how = symbol + (!log ? "" : symbol.empty() ? "log" : ", log");
   extent.add(neutral);
   double low = extent.low, high = extent.high;
-  Object settings{{"subject", base::jsonText(subject)},
+  Object settings{{"subject", jsonText(subject)},
                   {"unit", symbol.empty() ? "" : fmt::format(" ({})", symbol)},
-                  {"title", base::jsonText(how.empty() ? subject : fmt::format("{} ({})", subject, how))},
+                  {"title", jsonText(how.empty() ? subject : fmt::format("{} ({})", subject, how))},
                   {"nice", !log},
                   {"extent", Array{factor * low, factor * high}}};
   if (neutral) settings["neutral"] = factor * *neutral;
@@ -138,7 +138,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   Array levels, places;
   for (const unsigned level : shown) {
     const std::string label = declared ? plan.levelLabel(size_t(index), level) : "";
-    levels.push_back(base::jsonText(label));
+    levels.push_back(jsonText(label));
     if (!declared || level >= declared->levels.size()) continue;
     // A truth value is no number, although readers of JSON would take it for one.
     const Value& value = declared->levels[level].value;
@@ -150,10 +150,8 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   // One level that is no number makes all of them words.
   const bool numbers = sorted.size() == shown.size() && sorted.size() > 1;
   FactorAxis axis;
-  axis.settings = Object{{"factor", base::jsonText(factor)},
-                         {"title", base::jsonText(factor)},
-                         {"levels", std::move(levels)},
-                         {"numbers", numbers}};
+  axis.settings = Object{
+      {"factor", jsonText(factor)}, {"title", jsonText(factor)}, {"levels", std::move(levels)}, {"numbers", numbers}};
   if (!numbers) return axis;
   std::ranges::sort(sorted);
   const double low = sorted.front(), high = sorted.back(), even = Distances(sorted).unevenness();
@@ -179,7 +177,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   axis.settings["ends"] = Array{low, high};
   axis.settings["scale"] = linear_to > 0 ? "symlog" : log ? "log" : "linear";
   if (linear_to > 0) axis.settings["linear_to"] = linear_to;
-  if (log) axis.settings["title"] = base::jsonText(factor + " (log)");
+  if (log) axis.settings["title"] = jsonText(factor + " (log)");
   return axis;
 }
 
@@ -189,13 +187,13 @@ Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::se
   const size_t index = base::findNamed(plan.factors, factor);
   Array levels, colours, shapes;
   for (const unsigned one : shown) {
-    levels.push_back(base::jsonText(plan.levelLabel(index, one)));
+    levels.push_back(jsonText(plan.levelLabel(index, one)));
     const size_t level = one == plan::kInactive ? plan.factors[index].levels.size() : one;
     // Colours go by the level's index, not by its place in this chart, so that they agree between charts.
     colours.push_back(colourOf(level));
     shapes.push_back(kShapes[level % std::size(kShapes)]);
   }
-  return Object{{"factor", base::jsonText(factor)},
+  return Object{{"factor", jsonText(factor)},
                 {"levels", std::move(levels)},
                 {"colours", std::move(colours)},
                 {"shapes", std::move(shapes)}};

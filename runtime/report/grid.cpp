@@ -240,7 +240,7 @@ Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const 
     const auto factors = textsOf(plan.factors, &plan::Factor::name);
     std::vector<Entry> entries = metricEntries(plan, judgement, *metric);
     describe::Ideals ideals = describe::idealsOf(plan, judgement, *metric);
-    for (Entry& entry : entries) entry.cell.ideal = base::valueIn(ideals.at, std::string(entry.point));
+    for (Entry& entry : entries) entry.cell.ideal = valueIn(ideals.at, std::string(entry.point));
     grid.ideal_over = std::move(ideals.over);
     fillGrid(plan, grid, factors, std::move(entries), by);
     return grid;

@@ -148,7 +148,7 @@ std::string chartElements(const Page& page) {
   return fmt::format(
       "<script type=\"application/json\" id=\"chart-config\">{}</script>\n<script type=\"application/json\" "
       "id=\"charts\">{}</script>\n<script>{}</script>\n",
-      scriptSafe(assets::chartConfig()), scriptSafe(base::canonicalJson(std::move(specifications))),
+      scriptSafe(assets::chartConfig()), scriptSafe(canonicalJson(std::move(specifications))),
       scriptText(assets::chartLibrary()));
 }
 

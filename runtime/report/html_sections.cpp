@@ -62,7 +62,7 @@ void flatten(const json::Value& value, const std::string& prefix, std::map<std::
   if (text && text->empty()) return;
   // Sizes of memory get a unit; other numbers are shown as they were recorded.
   const auto bytes = StringRef(prefix).ends_with("memory") ? value.getAsNumber() : std::nullopt;
-  rows[prefix] = text ? text->str() : bytes ? base::formatQuantity(*bytes, "B") : base::canonicalJson(value);
+  rows[prefix] = text ? text->str() : bytes ? base::formatQuantity(*bytes, "B") : canonicalJson(value);
 }
 
 /// Merges environments as JSON texts, each with its number of trials: a setting that all agree on is shown once, a
@@ -70,7 +70,7 @@ void flatten(const json::Value& value, const std::string& prefix, std::map<std::
 Facts environmentFacts(const std::map<std::string_view, unsigned>& texts) {
   std::map<std::string, std::map<std::string, unsigned>> values;
   for (const auto& [json, trials] : texts) {
-    auto value = expectedToOptional(base::parseJson(json));
+    auto value = expectedToOptional(parseJson(json));
     if (!value) continue;
     if (json::Object* said = value->getAsObject()) said->erase("readings");  // they differ in each trial
     std::map<std::string, std::string> rows;

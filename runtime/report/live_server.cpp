@@ -237,7 +237,7 @@ void answerAll(int listener, int line, unsigned port, Pages pages) {
       code = ended;
     }
     if (!(waits[0].revents & POLLIN)) continue;
-    const base::Descriptor fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    const Descriptor fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd >= 0) exchange(fd, port, pages.count(), page);
   }
 }
@@ -251,8 +251,8 @@ Error cannot(unsigned port, const char* doing) {
 }
 
 /// Opens a listening socket on 127.0.0.1, and returns its port.
-Expected<std::pair<base::Descriptor, unsigned>> listenAt(unsigned port) {
-  base::Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Expected<std::pair<Descriptor, unsigned>> listenAt(unsigned port) {
+  Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener < 0) return cannot(port, "open");
   const int yes = 1;
   // A port of a run that just ended can be used again at once.

@@ -38,12 +38,12 @@ class LiveServer {
   void end(int code);
 
  private:
-  LiveServer(int process, base::Descriptor line, std::string url)
+  LiveServer(int process, Descriptor line, std::string url)
       : process_(process), line_(std::move(line)), url_(std::move(url)) {}
 
   int process_;
   // The pipe to the process. If it closes without a code, the run is gone and the process ends.
-  base::Descriptor line_;
+  Descriptor line_;
   std::string url_;
 };
 

@@ -27,8 +27,7 @@ std::string shortened(const std::vector<std::string>& labels) {
 /// Returns the settings of a kind of trial: "steps 20, warmup 5, timeout 4 h".
 std::string settingsText(const plan::KindDesign& design) {
   std::vector<std::string> texts;
-  for (const auto& [name, value] : design.settings)
-    texts.push_back(StringRef(name).str() + " " + base::canonicalJson(value));
+  for (const auto& [name, value] : design.settings) texts.push_back(StringRef(name).str() + " " + canonicalJson(value));
   // Settings come in the order of a hash table; sorting makes the text the same everywhere.
   std::ranges::sort(texts);
   if (design.timeout_seconds) texts.push_back("timeout " + durationText(*design.timeout_seconds));

@@ -450,7 +450,7 @@ std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
     criteria.push_back(base::record(EXPC_NAMED(criterion, name, text, domain, not_asked), "cells", cells));
   }
   header["criteria"] = std::move(criteria);
-  return base::canonicalJson(std::move(header));
+  return canonicalJson(std::move(header));
 }
 
 }  // namespace expc::report

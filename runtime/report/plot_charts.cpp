@@ -83,7 +83,7 @@ void addCurve(const DrawnCurve& one, bool intervals, double factor, size_t each,
   for (size_t i = 0; i < places.size(); ++i) {
     if (i % each != 0 && i + 1 != places.size()) continue;
     Object row{{"p", places[i].place}, {"e", factor * places[i].median}, {"n", places[i].n}};
-    if (!one.colour.empty()) row["s"] = base::jsonText(one.colour);
+    if (!one.colour.empty()) row["s"] = jsonText(one.colour);
     addEnds(row, "l", "h", bandOf(places[i], intervals), factor);
     rows.push_back(std::move(row));
   }
@@ -111,10 +111,9 @@ void add(const judge::Summary& summary, const plan::Metric& metric, ValueAxis& a
          Object& row) {
   const auto& interval = summary.interval;
   row[name] = axis.factor * *summary.median;
-  row[name + "t"] =
-      base::jsonText(interval ? base::formatEstimate(*summary.median, *interval, metric.unit, metric.dimension)
-                              : base::formatQuantity(*summary.median, metric.unit, metric.dimension) +
-                                    fmt::format(" n={}", summary.n));
+  row[name + "t"] = jsonText(interval ? base::formatEstimate(*summary.median, *interval, metric.unit, metric.dimension)
+                                      : base::formatQuantity(*summary.median, metric.unit, metric.dimension) +
+                                            fmt::format(" n={}", summary.n));
   if (addEnds(row, name + "l", name + "h", interval, axis.factor)) axis.settings["intervals"] = true;
 }
 
@@ -170,7 +169,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<describ
   const plan::Metric& metric = *plan.findMetric(plot.subject);
   ValueAxis y = valueAxis(plot.subject, metric.unit, metric.dimension, extent);
   Object study{{"y", std::move(y.settings)},
-               {"over", base::jsonText(plot.over)},
+               {"over", jsonText(plot.over)},
                {"places", Array{first, std::max(last, first + 1)}},
                {"few", last - first < kMaxMarked},
                {"trials", least == most ? counted(most, "trial") : fmt::format("{} to {} trials", least, most)}};
@@ -183,7 +182,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<describ
   if (!plot.by.empty()) study["series"] = seriesOf(plan, plot.by[0], levelsAmong(plan, all, plot.by[0]));
   if (intervals)
     study["band"] =
-        Object{{"low", "low"}, {"high", "high"}, {"what", base::jsonText("its 95 % interval at each " + plot.over)}};
+        Object{{"low", "low"}, {"high", "high"}, {"what", jsonText("its 95 % interval at each " + plot.over)}};
   else if (most > 1)
     study["band"] = Object{{"low", "lowest"}, {"high", "highest"}, {"what", "lowest to highest trial"}};
 
@@ -232,7 +231,7 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const describe::Conclus
   Array rows;
   bool named = false;
   for (const DrawnPoint& one : points) {
-    Object row{{"p", base::jsonText(plan.label(*one.point))}, {"n", std::min(one.x->n, one.y->n)}};
+    Object row{{"p", jsonText(plan.label(*one.point))}, {"n", std::min(one.x->n, one.y->n)}};
     add(*one.x, across, x, "x", row);
     add(*one.y, up, y, "y", row);
     if (front.contains(one.point->id)) row["front"] = true;
@@ -241,14 +240,14 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const describe::Conclus
     for (size_t i = 0; i < plan.factors.size(); ++i) {
       const std::string &factor = plan.factors[i].name, label = plan.levelLabel(*one.point, i);
       if (!plot.by.empty() && factor == plot.by[0])
-        row["s"] = base::jsonText(label);
+        row["s"] = jsonText(label);
       else if (plot.by.size() > 1 && factor == plot.by[1])
-        row["f"] = base::jsonText(label);
+        row["f"] = jsonText(label);
       else if (plan.factors[i].levels.size() > 1)
         plan::addLabel(rest, factor, label, ", ");
     }
     named = named || !rest.empty();
-    row["r"] = base::jsonText(rest);
+    row["r"] = jsonText(rest);
     rows.push_back(std::move(row));
   }
   Object study{{"x", std::move(x.settings)},

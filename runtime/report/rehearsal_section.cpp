@@ -64,7 +64,7 @@ protocol::RehearsedRank mostOf(const protocol::Rehearsed& rehearsed) {
 }
 
 /// Returns the workload's estimate of the peak in bytes, if it has one at the point.
-std::optional<double> estimatedPeak(const plan::Point& point) { return base::valueIn(point.estimates, kPeakMetric); }
+std::optional<double> estimatedPeak(const plan::Point& point) { return valueIn(point.estimates, kPeakMetric); }
 
 /// Returns the estimate and how far it is from the counted peak: "9.13 GiB (-2.0 %)".
 std::string estimateText(const plan::Point& point, double peak) {

@@ -27,7 +27,7 @@ struct Writer {
   bool whole;  // whether single runs and blocks, and the ids of a cell's points, are written too
 
   /// Writes an element that is small enough to be a tree, and the members of an object.
-  void add(const Value& value) { json.rawValue(base::canonicalJson(value)); }
+  void add(const Value& value) { json.rawValue(canonicalJson(value)); }
   void members(const Object& object) {
     for (const auto& [key, value] : object) json.attributeBegin(key), add(value), json.attributeEnd();
   }
@@ -55,7 +55,7 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     if (const plan::Assertion* of = criterion ? plan::assertionOf(*criterion, cell) : nullptr)
       facts.assertion = of->text;
     if (criterion) facts.verdict = one.verdict, facts.confidence = one.confidence;
-    base::JsonRecord io;
+    JsonRecord io;
     describeCell(io, one, facts);
     out.add(std::move(io.out()));
   }
@@ -74,7 +74,7 @@ void criteria(Writer& out, const describe::Findings& findings) {
     if (result.untrusted) facts.untrusted = whyText(plan, *result.untrusted);
     if (!found.expected.empty()) facts.expected = found.expected;
     if (!found.assertions.empty()) facts.held_by = heldBy(judged);
-    base::JsonRecord io;
+    JsonRecord io;
     describeCriterion(io, found, result, facts);
     out.json.object([&] {
       out.members(io.out());
@@ -159,7 +159,7 @@ void writeResultJson(llvm::raw_ostream& to, const describe::Findings& findings, 
     facts.controls.push_back({control, whyText(plan, control)});
   for (describe::Attribution& one : describe::attribute(findings)) facts.attributions.emplace_back(std::move(one));
   if (rehearsed) facts.rehearsed = rehearsalJson(plan, *rehearsed);
-  base::JsonRecord head;
+  JsonRecord head;
   describeHead(head, plan, judgement, results, facts);
 
   Writer out{json::OStream(to), whole};
@@ -176,7 +176,7 @@ Value resultJson(const describe::Findings& findings, const rehearsal::Study* reh
   std::string text;
   llvm::raw_string_ostream stream(text);
   writeResultJson(stream, findings, rehearsed, true);
-  return cantFail(base::parseJson(text));
+  return cantFail(parseJson(text));
 }
 
 }  // namespace expc::report

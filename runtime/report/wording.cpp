@@ -37,12 +37,12 @@ std::string parameterText(const json::Value& value) {
   if (const auto text = value.getAsString()) return text->str();
   if (const auto* object = value.getAsObject(); object && object->size() == 1) {
     // A variant is an object with one member, whose value is the list of its arguments.
-    const std::string list = base::canonicalJson(object->begin()->second);
+    const std::string list = canonicalJson(object->begin()->second);
     StringRef payload = list;
     if (payload.consume_front("[")) payload.consume_back("]");
     return fmt::format("{}({})", StringRef(object->begin()->first).str(), payload.str());
   }
-  return base::canonicalJson(value);
+  return canonicalJson(value);
 }
 
 /// Describes the slots of a session: "4 x NVIDIA H100", "2 x simulated GPU", "2 x 1 core".
@@ -78,7 +78,7 @@ bool countsGpus(const plan::Plan& plan) { return !plan.points.empty() && plan.po
 
 /// Returns the environment that a session recorded; empty if it cannot be read.
 Object environmentOf(const store::Session& session) {
-  auto environment = expectedToOptional(base::parseJson(session.environment_json));
+  auto environment = expectedToOptional(parseJson(session.environment_json));
   Object* about = environment ? environment->getAsObject() : nullptr;
   return about ? std::move(*about) : Object();
 }
@@ -169,7 +169,7 @@ std::vector<plan::Note> notesOf(const plan::Plan& plan, const store::Trial& tria
     if (!metric.derived) continue;
     plan::forEachTerm(*metric.derived, [&](const plan::Term& term) {
       const auto* reduced = term.as<plan::ReduceTerm>();
-      const auto* series = reduced ? base::entryOf(trial.series, reduced->series.metric) : nullptr;
+      const auto* series = reduced ? entryOf(trial.series, reduced->series.metric) : nullptr;
       if (!series) return;
       const bool sketch = plan.findMetric(reduced->series.metric)->distribution;
       const uint64_t count = sketch ? plan::countOf(*series) : series->size();

@@ -181,7 +181,7 @@ struct Designer {
             !isMeasured(plan, model, *cell.term))
           one.skipped = plan::because({plan::Reason::NoSize});
       for (const plan::Cell& cell : plan.criteria[c].cells)
-        if (const auto* stated = base::entryOf(options.effects, effectName(plan.criteria[c], cell));
+        if (const auto* stated = entryOf(options.effects, effectName(plan.criteria[c], cell));
             stated && study.by_factor[c][cell.assertion] && !(*stated > 0))
           one.skipped = plan::because({plan::Reason::StatedNotPositive});
       facts.push_back(one.skipped ? Known{} : knownOf(plan, model, c, truths[c], study.by_factor[c], options));
@@ -368,7 +368,7 @@ struct Designer {
     }
     double seconds = 0;
     for (const auto& [kind, trials] : diagnosis.trials) {
-      const double* known = base::entryOf(model.seconds, kind);
+      const double* known = entryOf(model.seconds, kind);
       if (!known) return;
       if (kind == plan::TrialKind::Profile) seconds += trials * *known;
     }

@@ -165,8 +165,8 @@ MetricModel modelOf(const judge::Index& index, const plan::Metric& metric, const
   model.multiplies = std::ranges::all_of(values, [](const Value& value) { return value.value > 0; });
   if (model.multiplies)
     for (Value& value : values) value.value = std::log(value.value);
-  const double* stated = base::entryOf(assumptions.noise, metric.name);
-  if (!stated && !metric.exact) stated = base::entryOf(assumptions.noise, "");
+  const double* stated = entryOf(assumptions.noise, metric.name);
+  if (!stated && !metric.exact) stated = entryOf(assumptions.noise, "");
   if (stated) {
     model.noise = *stated;
     model.origin = Origin::Stated;

@@ -403,8 +403,8 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
     Study::Kind kind{&design};
     for (size_t i = 0; i < model.metrics.size(); ++i)
       if (model.metrics[i].kind == design.kind) kind.metrics.push_back(i);
-    if (const double* seconds = base::entryOf(model.seconds, design.kind)) kind.seconds = *seconds;
-    if (const auto* residuals = base::entryOf(model.residuals, design.kind); residuals && !residuals->empty())
+    if (const double* seconds = entryOf(model.seconds, design.kind)) kind.seconds = *seconds;
+    if (const auto* residuals = entryOf(model.residuals, design.kind); residuals && !residuals->empty())
       kind.residuals = residuals;
     kind.ends = &model.ends.at(design.kind);
     for (unsigned number = 0; number < index.places(); ++number) {

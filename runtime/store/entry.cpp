@@ -1,4 +1,4 @@
-// Describes the fields of each entry once, for reading and writing (base::JsonRecord), and the line around them:
+// Describes the fields of each entry once, for reading and writing (JsonRecord), and the line around them:
 // canonical JSON, closed by a checksum. A line may come from a stranger, so reading checks every member and never
 // crashes. New fields are optional, since older journals lack them.
 
@@ -26,8 +26,6 @@ namespace {
 
 using base::JsonErrors;
 using base::JsonPath;
-using base::JsonRecord;
-using base::jsonText;
 using json::Array;
 using json::Object;
 using json::Value;
@@ -43,9 +41,9 @@ static_assert(kNames.size() == std::variant_size_v<Entry>);
 void embedded(JsonRecord& io, JsonRecord::Key key, std::string& text) {
   if (io.reads()) {
     const Value* value = io.in(key);
-    text = value ? base::canonicalJson(*value) : "";
+    text = value ? canonicalJson(*value) : "";
   } else {
-    auto value = expectedToOptional(base::parseJson(text));
+    auto value = expectedToOptional(parseJson(text));
     io.out()[key] = value ? std::move(*value) : jsonText(text);
   }
 }
@@ -266,7 +264,7 @@ std::optional<PlanText> planFromLine(StringRef text) {
 
 std::string toLine(const Entry& entry) {
   // The checksum is spliced in as the last member, so that the line stays one JSON object.
-  std::string text = base::canonicalJson(written(entry));
+  std::string text = canonicalJson(written(entry));
   text.pop_back();
   return fmt::format("{}{}{}\"}}", text, kSum, sumOf(text));
 }
@@ -283,10 +281,10 @@ Expected<Entry> entryFromLine(std::string_view line) {
   if (const std::string_view damage = damageOf(line); !damage.empty()) return failure("{}", damage);
   if (auto plan = planFromLine(StringRef(line.data(), line.size() - kSumSize))) return std::move(*plan);
   // From here on the text may be anything with a right checksum, also a stranger's: reading must not trust it.
-  auto value = TRY(base::parseJson(line));
+  auto value = TRY(parseJson(line));
   base::JsonErrors errors;
   const base::JsonPath root;
-  base::JsonRecord io(errors, value, root);
+  JsonRecord io(errors, value, root);
   Entry entry = readEntry(io);
   TRY(errors.take("a line of the journal"));
   return entry;

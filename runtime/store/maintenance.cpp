@@ -125,14 +125,14 @@ class Merger {
 
   /// Where a record came into being: in the other store, or where that store has it from.
   Origin originOf(const std::string& what, int64_t theirs) const {
-    return base::valueIn(origins_, std::pair(what, theirs)).value_or(Origin{from_.name, what, theirs});
+    return valueIn(origins_, std::pair(what, theirs)).value_or(Origin{from_.name, what, theirs});
   }
 
   /// Our number of one of their records that is here already; 0 if it is not.
   int64_t ours(const std::string& what, int64_t theirs) const {
     const Origin origin = originOf(what, theirs);
     if (origin.store == into_.name()) return origin.number;  // they have it from us
-    return base::valueIn(into_.contents().adopted, origin).value_or(0);
+    return valueIn(into_.contents().adopted, origin).value_or(0);
   }
 
   /// Notes that their record is here now, under number `ours`, and counts it.

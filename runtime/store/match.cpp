@@ -53,12 +53,11 @@ std::string dataOf(const plan::Plan& plan, const plan::Point& point,
   // Digests, not paths: data that was moved still counts. A set, so that the order of parameters does not matter.
   std::set<std::string> found;
   for (const std::string& path : dataPathsOf(point, plan.data_paths))
-    if (const auto* digest = base::entryOf(digests, path)) found.insert(*digest);
+    if (const auto* digest = entryOf(digests, path)) found.insert(*digest);
   const plan::Workload& workload = plan.workloads[point.workload];
-  if (const auto* command = workload.command ? base::entryOf(digests, commandKey(workload)) : nullptr)
-    found.insert(*command);
+  if (const auto* command = workload.command ? entryOf(digests, commandKey(workload)) : nullptr) found.insert(*command);
   for (const std::string& file : preparedFilesOf(plan, point, digests))
-    if (const auto* digest = base::entryOf(digests, file)) found.insert(file + " " + *digest);
+    if (const auto* digest = entryOf(digests, file)) found.insert(file + " " + *digest);
   std::string joined;
   for (const std::string& digest : found) joined += digest + "\n";
   return joined.empty() ? "" : base::shortHash(joined);
@@ -70,9 +69,9 @@ std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan
                                               plan::TrialKind kind) {
   std::map<std::string, std::string> readings;
   std::string rows;  // how rows are told apart
-  for (const plan::CommandMetric& key : command.inside) rows += "\n" + base::canonicalJson(plan::toJson(key));
+  for (const plan::CommandMetric& key : command.inside) rows += "\n" + canonicalJson(plan::toJson(key));
   for (const plan::Expectation& expectation : command.expectations) {
-    const std::string digest = base::shortHash(base::canonicalJson(base::written(expectation)));
+    const std::string digest = base::shortHash(canonicalJson(base::written(expectation)));
     readings["expect " + digest] = digest;
   }
   for (const plan::CommandMetric& metric : command.metrics) {
@@ -183,12 +182,12 @@ std::string preparedFolder(const plan::Plan& plan, const plan::Point& point,
   }
   Object data;
   for (const std::string& path : dataPathsOf(told, plan.data_paths))
-    if (const auto* digest = base::entryOf(digests, path)) data[path] = *digest;
-  Object key{{"workload", base::jsonText(workload.name)},
-             {"command", base::valueIn(digests, commandKey(workload)).value_or("")},
+    if (const auto* digest = entryOf(digests, path)) data[path] = *digest;
+  Object key{{"workload", jsonText(workload.name)},
+             {"command", valueIn(digests, commandKey(workload)).value_or("")},
              {"parameters", Object(told.parameters)},
              {"data", std::move(data)}};
-  return "prepared/" + base::shortHash(base::canonicalJson(std::move(key)));
+  return "prepared/" + base::shortHash(canonicalJson(std::move(key)));
 }
 
 std::set<std::string> preparedFilesOf(const plan::Plan& plan, const plan::Point& point,
@@ -253,7 +252,7 @@ std::string changes(const std::map<std::string, std::string>& then, const std::m
     return values ? fmt::format(" ('{}')", base::elided(value, kShownValue)) : "";
   };
   for (const auto& [name, value] : then) {
-    const std::string* found = base::entryOf(now, name);
+    const std::string* found = entryOf(now, name);
     if (!found)
       texts.push_back(fmt::format("{} is gone{}", name, about(value)));
     else if (*found != value)
@@ -290,7 +289,7 @@ std::string otherPoint(const plan::Plan& then, const plan::Point& was, const pla
 
 std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
   const plan::KindDesign* design = plan::designOf(plan, kind);
-  return design ? base::canonicalJson(Value(Object(design->settings))) : "{}";
+  return design ? canonicalJson(Value(Object(design->settings))) : "{}";
 }
 
 TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind kind, const Match& match) {
@@ -358,7 +357,7 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
     std::set<std::string> paths = dataPathsOf(of, plan_.data_paths);
     paths.merge(preparedFilesOf(plan_, of, match_.data_digests));
     for (const std::string& path : paths) {
-      const auto digestIn = [&](const Match& match) { return base::valueIn(match.data_digests, path).value_or(""); };
+      const auto digestIn = [&](const Match& match) { return valueIn(match.data_digests, path).value_or(""); };
       const std::string was = digestIn(*then), is = digestIn(match_);
       if (is.empty()) continue;
       if (was.empty())

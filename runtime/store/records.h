@@ -133,7 +133,7 @@ struct TrialStart {
   std::string devices;  // JSON: the slots used; on several nodes each names its `node`
   unsigned nodes = 1;   // on which it ran
 
-  /// For base::JsonRecord: the members that a journal's entry holds as they are.
+  /// For JsonRecord: the members that a journal's entry holds as they are.
   void describe(auto& io) {
     io.required("trial", id, "run", run, "session", session, "block", block, "position", position, "attempt", attempt,
                 "limit", limit, "started", started);

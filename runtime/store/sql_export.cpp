@@ -138,7 +138,7 @@ class Tables {
 };
 
 /// Members that hold structure are written as JSON texts, which SQLite can take apart (json_extract).
-std::string jsonOf(json::Value value) { return base::canonicalJson(value); }
+std::string jsonOf(json::Value value) { return canonicalJson(value); }
 
 std::string jsonOf(const std::vector<Worker>& workers) {
   json::Array array;

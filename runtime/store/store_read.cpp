@@ -30,7 +30,7 @@ namespace {
 
 /// The plan of a run; nothing if it cannot be read any more (it is older than the reader, or damaged).
 std::optional<plan::Plan> planOf(const Run& run, const Contents& contents) {
-  auto value = base::parseJson(contents.plans.at(run.plan_json));
+  auto value = parseJson(contents.plans.at(run.plan_json));
   return expectedToOptional(value ? plan::planFromJson(*value) : Expected<plan::Plan>(value.takeError()));
 }
 
@@ -45,7 +45,7 @@ RunClaimsPtr completed(const RunClaimsPtr& judged, const RunClaimsPtr& of_plan) 
   if (!judged || !of_plan) return judged ? judged : of_plan;
   RunClaims all = *judged;
   for (auto& [kind, planned] : all.planned)
-    if (const auto* found = base::entryOf(of_plan->planned, kind); found && !planned.adaptive)
+    if (const auto* found = entryOf(of_plan->planned, kind); found && !planned.adaptive)
       planned.adaptive = found->adaptive;
   return std::make_shared<const RunClaims>(std::move(all));
 }
@@ -81,7 +81,7 @@ std::set<std::string> otherPrograms(const plan::Plan& now, const Match& match, c
   std::set<std::string> other;
   for (const plan::Point& point : now.points) {
     const plan::Workload& workload = now.workloads[point.workload];
-    const plan::Point* was = base::valueIn(known, std::pair(workload.name, now.label(point))).value_or(nullptr);
+    const plan::Point* was = valueIn(known, std::pair(workload.name, now.label(point))).value_or(nullptr);
     // Another study may use another version of the workload at the same time, so only a version that was raised in
     // this study counts.
     const bool raised = was && run.study == now.study && then.workloads[was->workload].version != workload.version;
@@ -134,13 +134,13 @@ class Runs {
   }
   /// The match of a run; null if the run is not known.
   const Match* match(int64_t run) const {
-    const Run* found = base::entryOf(contents_.runs, run);
+    const Run* found = entryOf(contents_.runs, run);
     return found ? &found->match : nullptr;
   }
 
   /// The plan of a run; null if it is not known, or cannot be read any more.
   const plan::Plan* planThen(int64_t number) {
-    const Run* run = base::entryOf(contents_.runs, number);
+    const Run* run = entryOf(contents_.runs, number);
     if (!run) return nullptr;
     const auto [then, unread] = plans_.try_emplace(run->plan_json);
     if (unread) then->second = planOf(*run, contents_);
@@ -153,7 +153,7 @@ class Runs {
   const plan::Point* labelled(const std::string& label) {
     if (labels_.empty())
       for (const plan::Point& point : now_.points) labels_.try_emplace(now_.label(point), &point);
-    return base::valueIn(labels_, label).value_or(nullptr);
+    return valueIn(labels_, label).value_or(nullptr);
   }
 
   /// The texts that start a point (startedWith), computed on demand, since a plan may have very many points. Null

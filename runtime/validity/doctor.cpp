@@ -141,7 +141,7 @@ Findings others(const machine::Machine& machine, const std::string& root) {
   // Cores that appeared or vanished in between are left out.
   double busy = 0;
   for (const auto& [core, seconds] : after)
-    if (const auto* was = base::entryOf(before, core)) busy += seconds - *was;
+    if (const auto* was = entryOf(before, core)) busy += seconds - *was;
   const double share = after.empty() ? 0 : std::min(1.0, busy / (seconds * double(after.size())));
   // Names are looked up only if they will be shown, since that reads all of /proc.
   const std::vector<std::string> who =

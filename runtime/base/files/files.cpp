@@ -42,7 +42,7 @@ Error refused(const std::string& path, int code, std::string_view why) {
 /// Writes a file or folder to the disk. Returns 0, or the system's error. A file system that cannot synchronise
 /// (EINVAL) is accepted.
 int synchronise(const std::string& path, int flags) {
-  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
   return file >= 0 && (::fsync(file) == 0 || errno == EINVAL) ? 0 : errno;
 }
 
@@ -92,13 +92,13 @@ int openForReading(const std::string& path, Links links) {
 
 /// An open regular file and its size.
 struct Opened {
-  base::Descriptor descriptor;
+  Descriptor descriptor;
   uint64_t size = 0;
 };
 
 /// Opens a regular file of at most `most` bytes; the errors are those of read().
 Expected<Opened> openRegular(const std::string& path, uint64_t most, Links links) {
-  Opened file{base::Descriptor(openForReading(path, links))};
+  Opened file{Descriptor(openForReading(path, links))};
   const auto none = [&] { return refused(path, EINVAL, "is a device, a pipe or a socket, and not a regular file"); };
   if (file.descriptor < 0 && errno == ELOOP && links == Links::Refused)
     return refused(path, EINVAL, "is a link, and not a regular file");

@@ -305,7 +305,7 @@ Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, c
   for (const InputFile& input : files.inputs)
     TRY(add(input.copy ? input.name + "/copy" : input.name, input.path, input.name.empty() ? input.path : input.name));
   if (const auto& preparation = plan.workloads[workload].command->preparation)
-    hasher.update("prepare " + base::canonicalJson(base::jsonTexts(preparation->arguments)));
+    hasher.update("prepare " + canonicalJson(base::jsonTexts(preparation->arguments)));
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 

@@ -173,7 +173,7 @@ Object absoluteParameters(const plan::Plan& plan, Object parameters) {
 Object withCopies(Object parameters, const std::map<std::string, ScratchCopy>& copies) {
   for (auto& parameter : parameters)
     store::replaceTexts(parameter.second, [&](const std::string& path) {
-      const ScratchCopy* copy = base::entryOf(copies, path);
+      const ScratchCopy* copy = entryOf(copies, path);
       return copy ? copy->to : "";
     });
   return parameters;

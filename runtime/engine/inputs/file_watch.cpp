@@ -76,7 +76,7 @@ Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, const s
     // A command has one digest over all its files; data and prepared files have one each.
     auto digest = TRY(key == command ? digestCommand(plan, point.workload, files[point.workload], tick)
                                      : digestPath(differs->first, tick));
-    if (base::valueIn(digests, key) != digest) return changed(differs->first, /*gone=*/false);
+    if (valueIn(digests, key) != digest) return changed(differs->first, /*gone=*/false);
     watched_[key] = std::move(now);
   }
   return Error::success();

@@ -47,7 +47,7 @@ std::vector<RankReport> EventLines::add(std::string_view bytes) {
   return reports;
 }
 
-void describe(base::JsonRecord& io, TrialRequest& request) {
+void describe(JsonRecord& io, TrialRequest& request) {
   io.required(EXPC_NAMED(request, spec, environment, log_prefix));
   io.field("first_rank", request.first_rank, 0, kMostRanks);
   io.field("ranks", request.ranks, 0, kMostRanks);
@@ -58,7 +58,7 @@ void describe(base::JsonRecord& io, TrialRequest& request) {
     io.fail("its ranks contradict each other");
 }
 
-void describe(base::JsonRecord& io, RankReport& report) {
+void describe(JsonRecord& io, RankReport& report) {
   io.word("what", report.what, kWhats);
   io.field("trial", report.trial);
   io.field("rank", report.rank, 0, kMostRanks);

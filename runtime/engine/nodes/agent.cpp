@@ -68,7 +68,7 @@ std::string addressTowards(const std::string& other) {
   sockaddr_storage own{};
   socklen_t size = sizeof own;
   // Connecting a datagram socket makes the kernel choose a route and a source address without sending anything.
-  const base::Descriptor fd(socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const Descriptor fd(socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const bool known = fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
                      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
   freeaddrinfo(found);
@@ -262,7 +262,7 @@ bool Lines::hasPeer() const {
 }
 
 bool Lines::send(const Object& message) {
-  if (files::writeAll(out_, kMark.str() + base::canonicalJson(Object(message)) + "\n") != 0) finish();
+  if (files::writeAll(out_, kMark.str() + canonicalJson(Object(message)) + "\n") != 0) finish();
   return out_ >= 0;
 }
 
@@ -274,7 +274,7 @@ void Lines::take(StringRef line, std::string& others, std::vector<Object>& messa
     noise_ += line.size() + 1;
     return;
   }
-  auto value = base::parseJson(text);
+  auto value = parseJson(text);
   if (Object* message = value ? value->getAsObject() : nullptr)
     messages.push_back(std::move(*message));
   else
@@ -300,7 +300,7 @@ std::vector<Object> Lines::receive(size_t longest) {
     if (!rest_.empty()) others += rest_ + "\n";
     in_.close();
   }
-  const base::Descriptor file(others.empty() || log_.empty() ? -1 : files::openLog(log_, files::Log::GoesOn));
+  const Descriptor file(others.empty() || log_.empty() ? -1 : files::openLog(log_, files::Log::GoesOn));
   if (file >= 0) (void)files::writeAll(file, others);
   // Noise is bounded over the whole conversation, so a program that prints without end does not go unnoticed.
   if (noise_ <= longest || !isOpen()) return messages;
@@ -309,16 +309,14 @@ std::vector<Object> Lines::receive(size_t longest) {
   return messages;
 }
 
-void describe(base::JsonRecord& io, Introduction& node) {
-  io.required(EXPC_NAMED(node, name, address, interface, machine));
-}
+void describe(JsonRecord& io, Introduction& node) { io.required(EXPC_NAMED(node, name, address, interface, machine)); }
 
-void describe(base::JsonRecord& io, CopyTask& task) {
+void describe(JsonRecord& io, CopyTask& task) {
   io.list("copies", task.copies,
-          [](base::JsonRecord& one, inputs::ScratchCopy& copy) { one.required(EXPC_NAMED(copy, from, to, digest)); });
+          [](JsonRecord& one, inputs::ScratchCopy& copy) { one.required(EXPC_NAMED(copy, from, to, digest)); });
 }
 
-void describe(base::JsonRecord& io, AgentTask& task) {
+void describe(JsonRecord& io, AgentTask& task) {
   io.required(EXPC_NAMED(task.workers, built_in, command, environment, log, nvml));
   io.field("lanes", task.lanes, 1, launch::kMostRanks);
   io.required(EXPC_NAMED(task, devices, locks, owner));
@@ -327,9 +325,9 @@ void describe(base::JsonRecord& io, AgentTask& task) {
 void runAgent() {
   // Children must neither inherit the pipes to the engine nor write to them: move both away, read /dev/null instead,
   // and let stdout go where stderr goes.
-  const auto moved = [](int fd) { return base::Descriptor(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)); };
+  const auto moved = [](int fd) { return Descriptor(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)); };
   Lines lines(moved(STDIN_FILENO), moved(STDOUT_FILENO));
-  dup2(base::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), STDIN_FILENO);
+  dup2(Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   // Probed while there is only one thread, as machine::readGpus() wants.
   const machine::Machine machine = machine::probe();

@@ -112,7 +112,7 @@ class NodeLauncher final : public launch::Launcher {
 
   /// Sends an order about a trial to each node that runs a part of it.
   void order(StringRef what, uint64_t id) {
-    const Trial* trial = base::entryOf(trials_, id);
+    const Trial* trial = entryOf(trials_, id);
     if (!trial) return;
     for (const auto& [node, left] : trial->left)
       if (Node& own = nodes_.all()[node]; own.lost.empty()) own.lines.send(Object{{what, id}});
@@ -247,7 +247,7 @@ Error Nodes::launch(const NodesAsked::One& asked, const std::string& folder) {
   node.name = asked.name;
   node.log = fmt::format("{}/{}.log", folder, asked.name);
   setenv("EXPC_NODE", fmt::to_string(nodes_.size()).c_str(), 1);
-  const base::Descriptor log(files::openLog(node.log));
+  const Descriptor log(files::openLog(node.log));
   if (log < 0) return files::systemError(node.log, errno);
   base::Pipe to, from;
   if (to.read < 0 || from.read < 0) return files::systemError("a pipe for an agent", errno);
