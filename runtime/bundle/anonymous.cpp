@@ -161,7 +161,7 @@ void Words::addKeys(const Value& value) {
 }
 
 /// Names are collected from all records before any is hidden: a log may name a host that only a later session has.
-Anonymous::Anonymous(const store::Results& results, const std::string& study, const std::string& folder, Words own)
+Anonymous::Anonymous(const Results& results, const std::string& study, const std::string& folder, Words own)
     : own_(std::move(own)) {
   addOwn();
   add(folder, "/results", kFolder);
@@ -173,7 +173,7 @@ Anonymous::Anonymous(const store::Results& results, const std::string& study, co
     own_.addKeys(environment);
     collect(environment, "");
   }
-  for (const store::Trial& trial : results.trials) {
+  for (const Trial& trial : results.trials) {
     for (const std::string* json : {&trial.devices, &trial.environment_json}) {
       const Value value = parsed(*json);
       own_.addKeys(value);
@@ -353,7 +353,7 @@ void Anonymous::apply(store::Session& session) const {
   session.environment_json = hiddenJson(session.environment_json);
 }
 
-void Anonymous::apply(store::Trial& trial) const {
+void Anonymous::apply(Trial& trial) const {
   trial.reason = hidden(trial.reason);
   trial.log_tail = hidden(trial.log_tail);
   trial.devices = hiddenJson(trial.devices);

@@ -23,8 +23,7 @@ Error keep(Expected<int64_t> made, int64_t& number) {
 /// The run that is asked about, and those that judged before: they count as looks on the other machine too. Of the
 /// others' plans nothing is needed but what their ends say; one that does not say it stays a run of which it is not
 /// known.
-Error addRuns(store::Store& into, const plan::Plan& plan, store::Run run, const store::Results& results,
-              Numbers& runs) {
+Error addRuns(store::Store& into, const Plan& plan, store::Run run, const Results& results, Numbers& runs) {
   const auto add = [&](int64_t old, const store::Run& one) -> Error {
     TRY(keep(into.addRun(one), runs[old]));
     const store::Outcome killed{store::Outcome::Killed};
@@ -46,8 +45,8 @@ Error addRuns(store::Store& into, const plan::Plan& plan, store::Run run, const 
 }
 
 /// Copies records in the order in which they refer to each other: sessions, runs, blocks, trials.
-Error addAll(const store::Store& from, store::Store& into, const plan::Plan& plan, store::Run run,
-             const store::Results& results, const Anonymous* hidden) {
+Error addAll(const store::Store& from, store::Store& into, const Plan& plan, store::Run run, const Results& results,
+             const Anonymous* hidden) {
   Numbers sessions, blocks, runs;
   for (store::Session session : results.sessions) {
     if (hidden) hidden->apply(session);
@@ -64,7 +63,7 @@ Error addAll(const store::Store& from, store::Store& into, const plan::Plan& pla
     planned.block.session = sessions[block.session];
     TRY(keep(into.addBlock(std::move(planned)), blocks[block.id]));
   }
-  for (store::Trial trial : results.trials) {
+  for (Trial trial : results.trials) {
     if (hidden) hidden->apply(trial);
     trial.session = sessions[trial.session];
     trial.block = blocks[trial.block];
@@ -81,8 +80,8 @@ Error addAll(const store::Store& from, store::Store& into, const plan::Plan& pla
 
 }  // namespace
 
-Error writeExcerpt(const store::Store& from, const plan::Plan& plan, const store::Run& run,
-                   const store::Results& results, const std::string& folder, const Anonymous* hidden) {
+Error writeExcerpt(const store::Store& from, const Plan& plan, const store::Run& run, const Results& results,
+                   const std::string& folder, const Anonymous* hidden) {
   if (results.trials.empty()) return failure("the study has no usable results: run it first");
   std::vector<std::string> messages;
   auto into = TRY(store::Store::openForWriting(folder, messages));

@@ -23,8 +23,8 @@ size_t pairsOf(size_t points) { return points * (points - 1) / 2; }
 
 /// Whether the blocks that both points have do not tell them apart at `confidence`. An exact metric compares its values
 /// directly.
-bool sharesRank(const plan::Metric& metric, const std::vector<judge::PointValue>& a,
-                const std::vector<judge::PointValue>& b, double confidence) {
+bool sharesRank(const Metric& metric, const std::vector<judge::PointValue>& a, const std::vector<judge::PointValue>& b,
+                double confidence) {
   std::map<std::pair<int64_t, int64_t>, double> of_a;
   for (const judge::PointValue& value : a) of_a[{value.block, value.session}] = value.value;
   std::vector<double> differences;
@@ -42,9 +42,9 @@ bool sharesRank(const plan::Metric& metric, const std::vector<judge::PointValue>
 
 }  // namespace
 
-std::vector<Ranked> rank(const judge::Index& index, const plan::Metric& metric) {
+std::vector<Ranked> rank(const judge::Index& index, const Metric& metric) {
   std::vector<Measured> all;
-  for (const plan::Point& point : index.plan().points) {
+  for (const Point& point : index.plan().points) {
     std::vector<judge::PointValue> values = judge::valuesAt(index, metric, point);
     if (values.empty()) continue;
     const Ranked ranked{point.id, std::nullopt, *stats::medianOf(plain(values)), unsigned(values.size())};

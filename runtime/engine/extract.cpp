@@ -31,9 +31,6 @@
 namespace expc::engine {
 namespace {
 
-using store::Trial;
-using store::TrialStatus;
-
 constexpr size_t kAtOnce = 64;  // trials of one question: each is a process of the worker
 
 /// The energy from the readings that a trial's environment keeps; nothing if there are none.
@@ -57,7 +54,7 @@ struct Batch {
 /// One call of extract().
 class Extraction {
  public:
-  Extraction(const plan::Plan& plan, store::Store& store, const std::string& worker, ExtractOutcome& outcome)
+  Extraction(const Plan& plan, store::Store& store, const std::string& worker, ExtractOutcome& outcome)
       : plan_(plan), store_(store), worker_(worker), outcome_(outcome) {}
 
   Error run() {
@@ -85,11 +82,11 @@ class Extraction {
 
   /// Puts a trial into a batch, or counts why it needs none.
   void sort(Trial trial) {
-    const plan::Point& point = *plan_.findPoint(trial.place().point);
+    const Point& point = *plan_.findPoint(trial.place().point);
     const bool valid = trial.status == TrialStatus::Valid;
     if (!plan_.workloads[point.workload].command || (!valid && trial.status != TrialStatus::Failed)) return;
     std::vector<std::string> asked;
-    for (const plan::Metric& metric : plan_.metrics)
+    for (const Metric& metric : plan_.metrics)
       if (metric.kind == trial.key->kind && !metric.derived) asked.push_back(metric.name);
     // With other settings it was another measurement, which no reading can mend.
     if (asked.empty() || trial.key->settings != store::settingsText(plan_, trial.key->kind)) return;
@@ -191,7 +188,7 @@ class Extraction {
     }
   }
 
-  const plan::Plan& plan_;
+  const Plan& plan_;
   store::Store& store_;
   const std::string& worker_;
   ExtractOutcome& outcome_;
@@ -201,8 +198,7 @@ class Extraction {
 
 }  // namespace
 
-Expected<ExtractOutcome> extract(const plan::Plan& plan, const std::string& results,
-                                 const std::string& command_worker) {
+Expected<ExtractOutcome> extract(const Plan& plan, const std::string& results, const std::string& command_worker) {
   ExtractOutcome outcome;
   auto store = TRY(store::Store::openForWriting(results, outcome.messages));
   if (auto error = Extraction(plan, store, command_worker, outcome).run()) {

@@ -47,7 +47,7 @@ Error checkWorkload(const plan::Workload& workload, const launch::WorkerDescript
 
 /// A driver runs CUDA of its own major version and older (NVIDIA's minor version compatibility). Versions are 1000 *
 /// major + 10 * minor, as cuDriverGetVersion counts them.
-Error checkDriver(const machine::Machine& machine, const WorkerProgram& worker) {
+Error checkDriver(const Machine& machine, const WorkerProgram& worker) {
   const json::Object* libraries = worker.description.libraries.getAsObject();
   const int64_t built_for = libraries ? libraries->getInteger("cuda").value_or(0) : 0;
   if (machine.cuda_driver == 0 || machine.cuda_driver / 1000 >= built_for / 1000) return Error::success();
@@ -59,7 +59,7 @@ Error checkDriver(const machine::Machine& machine, const WorkerProgram& worker) 
 }
 
 /// Whether the point asks for cores of another socket (numa = far) and some slot has none.
-bool isTooFar(const Setup& setup, const plan::Point& point) {
+bool isTooFar(const Setup& setup, const Point& point) {
   return placementOf(point.parameters) == machine::Placement::Far &&
          std::ranges::any_of(setup.slots, [&](const machine::Slot& slot) {
            return !machine::placed(setup.machine, slot, machine::Placement::Far);
@@ -83,7 +83,7 @@ Expected<WorkerProgram> describe(const Setup& setup, const std::string& path) {
 }
 
 /// The metrics that the plan asks for and the command says how to read.
-std::vector<std::string> metricsRead(const plan::Plan& plan, const plan::Workload& workload) {
+std::vector<std::string> metricsRead(const Plan& plan, const plan::Workload& workload) {
   std::vector<std::string> names;
   for (const plan::CommandMetric& metric : workload.command->metrics)
     if (plan.findMetric(metric.name)) names.push_back(metric.name);
@@ -93,7 +93,7 @@ std::vector<std::string> metricsRead(const plan::Plan& plan, const plan::Workloa
 std::string isOrAre(unsigned count) { return fmt::format("{} {}", base::are(count), count); }
 
 /// Which devices or nodes the point needs and this run lacks; "" if it lacks nothing.
-std::string lackOf(const Setup& setup, const plan::Point& point) {
+std::string lackOf(const Setup& setup, const Point& point) {
   const unsigned have = setup.nodes ? setup.nodes->all().size() : 1, each = setup.slots.size();
   const unsigned devices = plan::devicesOf(point), nodes = plan::nodesOf(point, each);
   if (plan::nodesOf(point) > have) return fmt::format("needs {} nodes, there {}", nodes, isOrAre(have));
@@ -213,7 +213,7 @@ Error findSlots(Setup& setup, const Resources& resources, ProgressListener& list
 }
 
 void markUnavailable(Setup& setup, bool places) {
-  for (plan::Point& point : setup.plan.points) {
+  for (Point& point : setup.plan.points) {
     if (!point.unavailable.empty()) continue;
     if (std::string lack = lackOf(setup, point); !lack.empty()) {
       point.unavailable = std::move(lack);
@@ -228,7 +228,7 @@ void shareDevices(Setup& setup, ProgressListener& listener) {
   if (asked <= 1) return;
   // Each lane must be able to run every point that can be started.
   unsigned least = 1;
-  for (const plan::Point& point : setup.plan.points)
+  for (const Point& point : setup.plan.points)
     if (point.startable()) least = std::max(least, plan::devicesOf(point) / plan::nodesOf(point, slots));
   const machine::AlikeSets all = setup.lanes.front().sets;
   std::vector<machine::AlikeSets::Set> sets;
@@ -270,7 +270,7 @@ Error findWorker(Setup& setup, const Resources& resources, const plan::Workload&
   // The plan itself defines a command, so only its patterns are checked. A built-in workload must be in the worker.
   if (!workload.command) return checkWorkload(workload, worker->description, worker->path);
   plan::Workload read = workload;
-  const auto runs = [&](const plan::Point& point) { return &setup.workloadOf(point) == &workload; };
+  const auto runs = [&](const Point& point) { return &setup.workloadOf(point) == &workload; };
   if (const auto point = std::ranges::find_if(setup.plan.points, runs); point != setup.plan.points.end())
     read.command = plan::readAt(*workload.command, point->parameters);
   return launch::checkCommand(worker->path, read, metricsRead(setup.plan, workload));

@@ -47,9 +47,9 @@ std::string testCase(const Source& source, const std::string& name, const judge:
     out += fmt::format("      <{} message=\"{}\"/>\n", element, xml(verdict));
   else if (meaning.answer != Answer::Holds)
     out += fmt::format("      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", element,
-                       meaning.answer == Answer::Fails             ? meaning.word
-                       : meaning.verdict == judge::Verdict::Broken ? "broken"
-                                                                   : "undecided",
+                       meaning.answer == Answer::Fails      ? meaning.word
+                       : meaning.verdict == Verdict::Broken ? "broken"
+                                                            : "undecided",
                        xml(verdict), xml(lines));
   return out + "      <system-out>" + xml(lines) + "</system-out>\n    </testcase>\n";
 }
@@ -70,7 +70,7 @@ std::string testCase(const Source& source, const report::Judged& judged) {
 /// Returns the suite of a study. Its time is the sum over trials that count, its machine that of the newest session.
 std::string suite(const Source& source) {
   double seconds = 0;
-  for (const store::Trial& trial : source.results.trials) seconds += trial.seconds;
+  for (const Trial& trial : source.results.trials) seconds += trial.seconds;
   const Counts counts = count(source);
   std::string out = fmt::format("  <testsuite name=\"{}\" {} skipped=\"{}\" time=\"{:.3f}\"", xml(source.plan.study),
                                 numbers(counts), counts[size_t(Answer::NotAsked)], seconds);

@@ -25,9 +25,9 @@ using json::Object;
 
 /// A finite median with its place. Refers to its source, which must outlive it.
 struct Median {
-  const plan::Plan& plan;
-  const plan::Point& point;
-  const plan::Metric& metric;
+  const Plan& plan;
+  const Point& point;
+  const Metric& metric;
   const judge::Summary& summary;
 
   /// Returns the benchmark's name: "STUDY FACTOR=LEVEL …", or the study's name for a point without factors.
@@ -46,8 +46,8 @@ struct Median {
 /// Calls `take` for every finite median, by study, point and metric.
 void eachMedian(std::span<const Source> sources, function_ref<void(const Median&)> take) {
   for (const Source& source : sources)
-    for (const plan::Point& point : source.plan.points)
-      for (const plan::Metric& metric : source.plan.metrics)
+    for (const Point& point : source.plan.points)
+      for (const Metric& metric : source.plan.metrics)
         if (const judge::Summary* found = source.judgement.find(point.id, metric.name);
             found && found->median && std::isfinite(*found->median))
           take({source.plan, point, metric, *found});

@@ -640,3 +640,9 @@ void describeTimeout(base::JsonRecord& io, std::optional<double>& seconds);
 std::optional<std::string> whyNoName(std::string_view text);
 
 }  // namespace expc::plan
+
+namespace expc {
+/// The words of a plan that need no prefix.
+using plan::Comparison, plan::Criterion, plan::Estimator, plan::KindDesign, plan::Metric, plan::MetricTerm, plan::Place,
+    plan::Plan, plan::Point, plan::TrialKind;
+}  // namespace expc

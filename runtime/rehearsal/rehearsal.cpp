@@ -170,7 +170,7 @@ std::optional<LeastTime> leastStep(const protocol::Rehearsed& rehearsed, unsigne
 /// The share of an epoch's steps that a quality trial takes at least: it may hold out a tenth of the rows.
 constexpr double kTrained = 0.9;
 
-std::optional<double> leastDeviceSeconds(const plan::Plan& plan, const Study& study) {
+std::optional<double> leastDeviceSeconds(const Plan& plan, const Study& study) {
   std::optional<double> total;
   for (const plan::Point& point : plan.points) {
     const Point* seen = study.find(point.id);
@@ -178,7 +178,7 @@ std::optional<double> leastDeviceSeconds(const plan::Plan& plan, const Study& st
     const unsigned devices = plan::devicesOf(point);
     const auto least = leastStep(*seen->rehearsed, devices, plan.rates);
     if (!least) continue;
-    for (const plan::KindDesign& kind : plan.design.kinds) {
+    for (const KindDesign& kind : plan.design.kinds) {
       const auto epochs = kind.settings.getNumber("epochs");
       if (epochs && (seen->outcome != Outcome::Runs || seen->rehearsed->epoch_steps == 0)) continue;
       const double each =

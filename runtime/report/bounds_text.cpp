@@ -61,7 +61,7 @@ base::Bounds boundsOf(const plan::Bound& bound) {
   return bounds;
 }
 
-std::string referenceOf(const plan::Criterion& criterion) {
+std::string referenceOf(const Criterion& criterion) {
   const auto [_, reference] = StringRef(criterion.text).split(" like ");
   return reference.empty() ? "the published values" : reference.split(' ').first.str();
 }

@@ -120,7 +120,7 @@ struct Data {
 };
 
 /// Returns the names of references that have a value here: "table2, table3".
-std::string referencesHere(const plan::Plan& plan) {
+std::string referencesHere(const Plan& plan) {
   std::vector<std::string> names;
   for (const plan::Reference& reference : plan.references)
     if (!reference.values.empty()) names.push_back(reference.name);
@@ -224,7 +224,7 @@ struct Group {
 
 bool areHeatMaps(const Grid& grid) { return grid.columns.size() > kColours && levelsOn(grid).size() >= kWide; }
 
-std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left_out) {
+std::vector<Chart> charts(const Plan& plan, const Grid& grid, size_t& left_out) {
   std::vector<Chart> charts;
   const std::string over = grid.row_factors.empty() ? "" : grid.row_factors.back();
   const bool heat = areHeatMaps(grid), ideal = !grid.ideal_over.empty() && grid.ideal_over == over;
@@ -281,14 +281,13 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
   return charts;
 }
 
-std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<describe::Attribution>& all) {
+std::vector<Chart> profileCharts(const Plan& plan, const std::vector<describe::Attribution>& all) {
   InOrder<std::string, Group> groups;  // by their baselines
   for (const describe::Attribution& one : all) {
     if (one.views.empty()) continue;
     auto [treated, baseline] = levelNames(plan, one);
     // If several factors differ, the bar is named by all levels of the point.
-    if (const plan::Point* point = plan.findPoint(one.treated); point && treated == kThisLevel)
-      treated = plan.label(*point);
+    if (const Point* point = plan.findPoint(one.treated); point && treated == kThisLevel) treated = plan.label(*point);
     // Further baselines are left out; levels of those that are in still join.
     if (groups.size() == kMaxCharts && !groups.contains(one.baseline)) continue;
     Group& group = groups[one.baseline];
@@ -298,7 +297,7 @@ std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<descr
   }
   std::vector<Chart> charts;
   for (const auto& [baseline, group] : groups) {
-    const plan::Point* point = plan.findPoint(baseline);
+    const Point* point = plan.findPoint(baseline);
     charts.push_back({"against " + (point ? plan.label(*point) : baseline), specification(group.bars)});
   }
   return charts;

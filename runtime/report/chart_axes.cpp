@@ -130,7 +130,7 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
   return {factor, std::move(settings)};
 }
 
-FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown) {
+FactorAxis factorAxis(const Plan& plan, const std::string& factor, const std::set<unsigned>& shown) {
   const int index = base::findNamed(plan.factors, factor);
   const plan::Factor* declared = index < 0 ? nullptr : &plan.factors[index];
   std::vector<double> sorted;
@@ -183,7 +183,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
 
 const char* colourOf(size_t level) { return kPalette[level % std::size(kPalette)]; }
 
-Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown) {
+Object seriesOf(const Plan& plan, const std::string& factor, const std::set<unsigned>& shown) {
   const size_t index = base::findNamed(plan.factors, factor);
   Array levels, colours, shapes;
   for (const unsigned one : shown) {

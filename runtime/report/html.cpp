@@ -50,7 +50,7 @@ Error withWayOut(Error error) {
 }
 
 /// Returns the banner for null cards, which stays in sight wherever the page is scrolled to.
-std::string nullCardsBanner(const judge::Judgement& judgement) {
+std::string nullCardsBanner(const Judgement& judgement) {
   if (!judgement.null_cards) return "";
   return "<div class=\"null-cards\" role=\"alert\"><p><b>Simulated GPUs:</b> " + html(kNullCardsNotice) +
          "</p></div>\n";
@@ -64,7 +64,7 @@ struct Section {
 
 /// Makes the sections in the order of the page. Braces evaluate from left to right, which numbers the charts.
 std::vector<Section> sectionsOf(Page& page) {
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   const auto folded = [](std::string title, std::vector<Block> blocks) {
     std::vector<Block> all;
     if (!blocks.empty()) all.emplace_back(Part{.title = std::move(title), .blocks = std::move(blocks), .folded = true});
@@ -170,7 +170,7 @@ std::string Page::figures(std::vector<Chart> all, const std::string& name) {
   return out + (all.size() > 1 ? "</div>" : "");
 }
 
-std::vector<Chart> namedCharts(const describe::Findings& findings) {
+std::vector<Chart> namedCharts(const Findings& findings) {
   // Making the sections collects their charts; the markup is dropped.
   const HtmlOptions options;
   Page page{findings, options};
@@ -179,13 +179,13 @@ std::vector<Chart> namedCharts(const describe::Findings& findings) {
   return std::move(page.charts);
 }
 
-std::string htmlPage(const describe::Findings& findings, const HtmlOptions& options) {
+std::string htmlPage(const Findings& findings, const HtmlOptions& options) {
   // The time is taken once, so that every place of the page shows the same.
   HtmlOptions settled = options;
   if (settled.written == 0)
     settled.written = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   Page page{findings, settled};
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   const bool charts = options.charts && hasChartLibrary();
 
   std::string body, navigation;
@@ -220,7 +220,7 @@ std::string htmlPage(const describe::Findings& findings, const HtmlOptions& opti
        {"script", scriptText(assets::script())}});
 }
 
-std::string pageName(const plan::Plan& plan) {
+std::string pageName(const Plan& plan) {
   std::string name = plan.study, asked;
   for (const std::string& preset : plan.presets) asked += "." + preset;
   for (const std::string& text : plan.overrides) asked += "." + text;
@@ -234,7 +234,7 @@ std::string pageName(const plan::Plan& plan) {
   return name + plain + (plain == asked ? "" : "-" + base::shortHash(asked).substr(0, 8)) + ".html";
 }
 
-Error writeHtml(const std::string& path, const describe::Findings& findings, const HtmlOptions& options) {
+Error writeHtml(const std::string& path, const Findings& findings, const HtmlOptions& options) {
   const std::filesystem::path target(path);
   if (target.has_parent_path()) {
     std::error_code ignored;  // open says it better

@@ -43,7 +43,7 @@ Facts factsOf(std::string style, std::vector<Fact> facts) {
 }
 
 /// Returns the word of a verdict and its marks as badges.
-std::vector<Badge> badgesOf(const judge::CriterionResult& result) {
+std::vector<Badge> badgesOf(const CriterionResult& result) {
   const judge::Meaning& meaning = judge::meaningOf(result);
   std::vector<Badge> badges{{meaning.style, meaning.sign, std::string(meaning.word)}};
   for (const std::string& mark : marksOf(result)) badges.push_back({"open", "!", mark});
@@ -90,14 +90,14 @@ Facts environmentFacts(const std::map<std::string_view, unsigned>& texts) {
 }
 
 /// Returns how many trials of each kind ended in each way, over all points.
-Table statusTable(const judge::Judgement& judgement, const plan::Design& design) {
-  using Status = judge::PointStatus;
+Table statusTable(const Judgement& judgement, const plan::Design& design) {
+  using Status = PointStatus;
   static constexpr std::pair<const char*, unsigned Status::*> kCounts[] = {
       {"planned", &Status::planned},    {"valid", &Status::valid},           {"failed", &Status::failed},
       {"timed out", &Status::timeouts}, {"infeasible", &Status::infeasible}, {"disturbed", &Status::invalid}};
   Table table{.label = "Trials of each kind", .columns = {{"kind", Column::Kind::Label}}};
   for (const auto& [name, count] : kCounts) table.columns.push_back({name});
-  for (const plan::KindDesign& kind : design.kinds) {
+  for (const KindDesign& kind : design.kinds) {
     Row row{{{std::string(toString(kind.kind))}}};
     for (const auto& [name, count] : kCounts) {
       uint64_t sum = 0;
@@ -111,9 +111,9 @@ Table statusTable(const judge::Judgement& judgement, const plan::Design& design)
 }
 
 /// Returns the digests of data, program and inputs that trials read; the first few of many.
-std::string dataDigests(const store::Results& results) {
+std::string dataDigests(const Results& results) {
   std::set<std::string> all;
-  for (const store::Trial& trial : results.trials)
+  for (const Trial& trial : results.trials)
     if (!trial.key->data.empty()) all.insert(trial.key->data);
   return fewOf({all.begin(), all.end()}, kMaxValues);
 }
@@ -176,13 +176,13 @@ Block plotPart(Page& page, const plan::Plot& plot, const std::string& title) {
   std::vector<Chart> all = series ? curveCharts(page.plan, page.judgement.description.curves, plot, left_out)
                                   : scatterCharts(page.plan, page.judgement, plot, left_out);
   Part part{title};
-  const plan::Metric* subject = page.plan.findMetric(plot.subject);
+  const Metric* subject = page.plan.findMetric(plot.subject);
   part.rest = !series                            ? "Medians over trials, with 95 % intervals."
               : subject && subject->distribution ? "Medians over trials; the numbers are the median of each trial."
                                                  : "Medians over trials; the numbers are the last values.";
   for (const std::string& name : {plot.subject, plot.over})
     // Without a direction nothing can be said to beat another point.
-    if (const plan::Metric* metric = page.plan.findMetric(name); metric && !metric->better && !series)
+    if (const Metric* metric = page.plan.findMetric(name); metric && !metric->better && !series)
       part.rest += " No Pareto front: " + name + " declares no direction.";
   part.blocks.emplace_back(
       Figures{chartFigures(page, std::move(all), left_out, series ? "more curve" : "more point", title)});
@@ -211,9 +211,9 @@ std::string plotTitle(const plan::Plot& plot) {
 }  // namespace
 
 Facts headFacts(const Page& page) {
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   // Trials are counted, not points: one process may measure many.
-  const auto valid = std::ranges::count(page.results.trials, store::TrialStatus::Valid, &store::Trial::status);
+  const auto valid = std::ranges::count(page.results.trials, TrialStatus::Valid, &Trial::status);
   const std::string by = page.options.program.empty() ? "" : " by " + page.options.program;
   return factsOf("strip", {{"Workload", workloadText(plan)},
                            {"Selection", selectionText(plan)},
@@ -229,7 +229,7 @@ std::vector<Block> verdictBlocks(const Page& page) {
   // With few verdicts links to their cards stand above these; the tallies count all.
   std::string links, summary;
   for (const Judged& judged : judgedOf(page.plan, page.judgement)) {
-    const judge::CriterionResult& result = judged.result;
+    const CriterionResult& result = judged.result;
     cards.emplace_back(Part{.title = result.name,
                             .law = judged.criterion.text,
                             .blocks = {Facts{verdictFacts(page, judged), "said"}, criterionCells(judged)},
@@ -246,7 +246,7 @@ std::vector<Block> verdictBlocks(const Page& page) {
   }
   if (std::string sessions = sessionsNotice(page.plan, page.judgement); !page.answer.says_sessions && !sessions.empty())
     say(cards, {std::move(sessions), Tone::Plain});
-  if (std::string wide = widenedNotice(page.plan, page.judgement, textsOf(page.plan.metrics, &plan::Metric::name));
+  if (std::string wide = widenedNotice(page.plan, page.judgement, textsOf(page.plan.metrics, &Metric::name));
       !wide.empty())
     say(cards, {std::move(wide), Tone::Plain});
   std::string next;
@@ -265,7 +265,7 @@ std::vector<Block> verdictBlocks(const Page& page) {
 }
 
 std::vector<Block> tableBlocks(Page& page) {
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   std::vector<Block> blocks;
   const auto isPlotted = [&](const plan::Table& table) {
     return std::ranges::any_of(plan.plots, [&](const plan::Plot& plot) {
@@ -303,7 +303,7 @@ std::vector<Block> attributionBlocks(Page& page) {
 }
 
 std::vector<Block> pointBlocks(const Page& page) {
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   const std::string selection = selectionText(plan);
   std::vector<Block> blocks, left_out = leftOutBlocks(plan);
   if (!selection.empty())
@@ -317,7 +317,7 @@ std::vector<Block> pointBlocks(const Page& page) {
 }
 
 std::vector<Block> designBlocks(const Page& page) {
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   const PlanCounts counts = PlanCounts::of(plan);
   Facts fixed;
   for (auto& [name, value] : fixedParameters(plan)) fixed.facts.push_back({name, value});
@@ -348,14 +348,14 @@ std::vector<Block> environmentBlocks(const Page& page) {
   }
   // Most trials recorded the same text, so equal texts are parsed once.
   std::map<std::string_view, unsigned> said;  // most trials say the same
-  for (const store::Trial& trial : page.results.trials) ++said[trial.environment_json];
+  for (const Trial& trial : page.results.trials) ++said[trial.environment_json];
   if (Facts workers = environmentFacts(said); !workers.facts.empty())
     blocks.emplace_back(Part{.title = "Worker details", .blocks = {std::move(workers)}});
   return blocks;
 }
 
 Facts repeatFacts(const Page& page) {
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   return factsOf("strip", {{"Study", plan.source},
                            {"Digest of the compiled study", plan.digest, "", true},
                            {"Workload", workloadText(plan)},

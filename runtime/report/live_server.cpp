@@ -102,10 +102,10 @@ constexpr size_t kShownRunning = 8;
 constexpr unsigned kShare = 20;
 
 /// Describes the progress of a study: "14 of 16 timed trials, about 3 s left". Trials of controls count, too.
-std::string progressText(const plan::Plan& plan, const store::Results& results, const judge::Index& index) {
+std::string progressText(const Plan& plan, const Results& results, const judge::Index& index) {
   std::vector<std::string> kinds;
-  for (const plan::KindDesign& design : plan.design.kinds) {
-    const auto done = std::ranges::count_if(results.trials, [&](const store::Trial& trial) {
+  for (const KindDesign& design : plan.design.kinds) {
+    const auto done = std::ranges::count_if(results.trials, [&](const Trial& trial) {
       return trial.key->kind == design.kind && store::hasResult(trial.status);
     });
     const uint64_t left = judge::remaining(index, design.kind).trials;
@@ -117,9 +117,9 @@ std::string progressText(const plan::Plan& plan, const store::Results& results, 
 }
 
 /// Lists the trials of the study that have started and not ended; "" if there are none.
-std::string runningText(const plan::Plan& plan, const std::vector<store::Trial>& unended) {
+std::string runningText(const Plan& plan, const std::vector<Trial>& unended) {
   std::vector<std::string> running;
-  for (const store::Trial& trial : unended)
+  for (const Trial& trial : unended)
     if (plan.findPoint(trial.place().point))
       running.push_back(fmt::format("{} {}", toString(trial.key->kind), placeText(plan, trial.place())));
   if (running.empty()) return "";
@@ -129,8 +129,8 @@ std::string runningText(const plan::Plan& plan, const std::vector<store::Trial>&
 /// The report pages of the studies that one run measures one after the other, made from its results folder.
 class Pages {
  public:
-  Pages(const std::vector<plan::Plan>& plans, std::string folder) : folder_(std::move(folder)) {
-    for (const plan::Plan& plan : plans) pages_.push_back({plan});
+  Pages(const std::vector<Plan>& plans, std::string folder) : folder_(std::move(folder)) {
+    for (const Plan& plan : plans) pages_.push_back({plan});
   }
   size_t count() const { return pages_.size(); }
 
@@ -150,7 +150,7 @@ class Pages {
  private:
   /// A page and what it was made from.
   struct Page {
-    plan::Plan plan;
+    Plan plan;
     std::string text = "";
     std::optional<int> ended = {};
     /// Bytes of the journals that `text` was made from. Journals only grow, so another number means news.
@@ -177,7 +177,7 @@ class Pages {
     if (!page.text.empty() && ended == page.ended && !is_new) return Error::success();
     std::vector<std::string> messages;
     auto store = TRY(store::Store::openForReading(folder_, messages));
-    const store::Results results = store.load(page.plan);
+    const Results results = store.load(page.plan);
     const judge::Index index(page.plan, results);
     HtmlOptions options;
     options.folder = folder_;
@@ -283,7 +283,7 @@ PageAnswer answer(const PageRequest& request, unsigned port, size_t count,
   return plain(404, "there is no such page\n");
 }
 
-Expected<LiveServer> LiveServer::start(unsigned port, std::vector<plan::Plan> plans, std::string folder) {
+Expected<LiveServer> LiveServer::start(unsigned port, std::vector<Plan> plans, std::string folder) {
   auto listener = TRY(listenAt(port));
   base::Pipe line;
   if (line.read < 0) return cannot(port, "make a pipe for");

@@ -346,8 +346,8 @@ struct CellFacts {
   std::optional<std::vector<double>> values = {};       // by block; present as `points` are
   std::optional<std::optional<double>> published = {};
   std::optional<std::string> bound = {};
-  std::optional<std::string> assertion = {};   // of a criterion that joins several
-  std::optional<judge::Verdict> verdict = {};  // of a criterion's cell, as `confidence`
+  std::optional<std::string> assertion = {};  // of a criterion that joins several
+  std::optional<Verdict> verdict = {};        // of a criterion's cell, as `confidence`
   std::optional<double> confidence = {};
 };
 void describeCell(JsonRecord& io, auto& one, CellFacts& facts) {
@@ -376,7 +376,7 @@ inline void describe(JsonRecord& io, MeasuredRecord& one) {
 struct PointRecord {
   std::string point, workload, unavailable, expected_infeasible;
   std::map<std::string, std::optional<std::string>> levels = {};
-  std::vector<judge::PointStatus> trials = {};
+  std::vector<PointStatus> trials = {};
   std::map<std::string, MeasuredRecord> metrics = {};
   std::set<std::string> not_on_device = {};
 };
@@ -387,16 +387,15 @@ inline void describe(JsonRecord& io, PointRecord& one) {
 /// Returns the judgement as JSON ("expc.report/1"), which needs no other file to be read: cells by the labels of their
 /// factors, values in base units. Rehearsals stand apart, if there are any. Values that are not finite (a timeout is
 /// worse than every value) are the strings "inf" and "-inf".
-json::Value resultJson(const describe::Findings& findings, const rehearsal::Study* rehearsed = nullptr);
+json::Value resultJson(const Findings& findings, const rehearsal::Study* rehearsed = nullptr);
 
 /// Writes the same document as text, piece by piece. Unless it is to be `whole`, values of single runs and blocks and
 /// the ids of cells' points are left out, which are most of it in a large study.
-void writeResultJson(llvm::raw_ostream& out, const describe::Findings& findings, const rehearsal::Study* rehearsed,
-                     bool whole);
+void writeResultJson(llvm::raw_ostream& out, const Findings& findings, const rehearsal::Study* rehearsed, bool whole);
 
 /// A point whose trials may end without a value, in shares of them.
 struct EndsRecord {
-  plan::TrialKind kind = plan::TrialKind::Timed;
+  TrialKind kind = TrialKind::Timed;
   std::string point;
   double infeasible = 0, timeouts = 0;
 };
@@ -409,7 +408,7 @@ void describeDiagnosis(JsonRecord& io, auto& study, auto& diagnosis, std::vector
             EXPC_NAMED(diagnosis.model, lost, disturbed), "without_value", without_value,
             EXPC_NAMED(diagnosis, design, larger));
 }
-inline json::Value diagnosisJson(const plan::Plan& plan, const simulate::Diagnosis& diagnosis) {
+inline json::Value diagnosisJson(const Plan& plan, const simulate::Diagnosis& diagnosis) {
   std::vector<EndsRecord> without_value;
   for (const auto& [kind, ends] : diagnosis.model.ends)
     for (size_t i = 0; i < ends.size(); ++i)

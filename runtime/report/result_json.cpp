@@ -34,10 +34,10 @@ struct Writer {
 };
 
 /// Writes cells, with verdicts if they belong to a `criterion`, without for a comparison.
-void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& factors,
-           const std::vector<plan::Cell>& planned, const std::vector<judge::CellEstimate>& estimates,
-           const plan::Criterion* criterion = nullptr) {
-  for (const judge::CellEstimate& one : estimates) {
+void cells(Writer& out, const Plan& plan, const std::vector<std::string>& factors,
+           const std::vector<plan::Cell>& planned, const std::vector<CellEstimate>& estimates,
+           const Criterion* criterion = nullptr) {
+  for (const CellEstimate& one : estimates) {
     if (one.cell >= planned.size()) continue;
     const plan::Cell& cell = planned[one.cell];
     CellFacts facts{.steps = one.steps ? stepsText(plan, cell, *one.steps) : "",
@@ -46,7 +46,7 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     for (size_t i = 0; i < labels.size(); ++i) facts.levels[factors[i]] = labels[i];
     if (out.whole) {
       facts.values = one.values;
-      facts.points = base::textsOf(cell.points, [](const plan::Place& place) {
+      facts.points = base::textsOf(cell.points, [](const Place& place) {
         return place.control.empty() ? place.point : place.point + "#" + place.control;
       });
     }
@@ -62,7 +62,7 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
 }
 
 /// Writes the criteria with verdicts, reasons and cells.
-void criteria(Writer& out, const describe::Findings& findings) {
+void criteria(Writer& out, const Findings& findings) {
   for (const Judged& judged : judgedOf(findings.plan, findings.judgement)) {
     const auto& [plan, found, result] = judged;
     CriterionFacts facts{.answer = answerText(findings, judged),
@@ -84,9 +84,9 @@ void criteria(Writer& out, const describe::Findings& findings) {
 }
 
 /// Writes the comparisons with their cells.
-void comparisons(Writer& out, const plan::Plan& plan, const judge::Judgement& judgement) {
+void comparisons(Writer& out, const Plan& plan, const Judgement& judgement) {
   for (const judge::ComparisonResult& result : judgement.comparisons) {
-    const plan::Comparison* found = base::named(plan.comparisons, result.name);
+    const Comparison* found = base::named(plan.comparisons, result.name);
     if (!found) continue;
     out.json.object([&] {
       out.members(base::record("name", found->name, "text", found->text, "unit", found->unit));
@@ -96,7 +96,7 @@ void comparisons(Writer& out, const plan::Plan& plan, const judge::Judgement& ju
 }
 
 /// Returns how trials of a point ended; a point that was not tried gives the reason of its plan.
-judge::PointStatus statusOf(const plan::Point& point, judge::PointStatus status) {
+PointStatus statusOf(const Point& point, PointStatus status) {
   // A point that was never tried has no reason of its own; the plan's is more useful than none.
   const bool tried = status.valid + status.failed + status.timeouts + status.infeasible + status.invalid > 0;
   if (!tried && !point.unavailable.empty())
@@ -107,8 +107,8 @@ judge::PointStatus statusOf(const plan::Point& point, judge::PointStatus status)
 }
 
 /// Writes each point with its levels, trials and metrics.
-void points(Writer& out, const plan::Plan& plan, const judge::Judgement& judgement) {
-  for (const plan::Point& one : plan.points) {
+void points(Writer& out, const Plan& plan, const Judgement& judgement) {
+  for (const Point& one : plan.points) {
     PointRecord record{.point = one.id,
                        .workload = one.workload < plan.workloads.size() ? plan.workloads[one.workload].name : "",
                        .unavailable = one.unavailable,
@@ -117,11 +117,11 @@ void points(Writer& out, const plan::Plan& plan, const judge::Judgement& judgeme
       auto& level = record.levels[plan.factors[i].name];
       if (one.levels[i] != plan::kInactive) level = plan.levelLabel(one, i);
     }
-    for (const plan::Metric& metric : plan.metrics)
+    for (const Metric& metric : plan.metrics)
       if (const judge::Summary* summary = judgement.find(one.id, metric.name); summary && summary->n > 0)
         record.metrics[metric.name] = {*summary, judge::publishedValue(plan, one, metric), out.whole};
-    for (const plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile}) {
-      const judge::PointStatus* status = judgement.status(one.id, kind);
+    for (const TrialKind kind : {TrialKind::Timed, TrialKind::Quality, TrialKind::Profile}) {
+      const PointStatus* status = judgement.status(one.id, kind);
       if (!status) continue;
       record.trials.push_back(statusOf(one, *status));
       record.not_on_device.insert(status->not_on_device.begin(), status->not_on_device.end());
@@ -132,7 +132,7 @@ void points(Writer& out, const plan::Plan& plan, const judge::Judgement& judgeme
 
 /// Returns rehearsals without everything that depends on the machine that rehearsed: counts, bytes and operations are
 /// exact, times and host memory are not. One element for each point.
-std::vector<Object> rehearsalJson(const plan::Plan& plan, const rehearsal::Study& study) {
+std::vector<Object> rehearsalJson(const Plan& plan, const rehearsal::Study& study) {
   std::vector<Object> points;
   // Starts from the stored form of rehearsals, so that members added there appear here, too.
   const Value all = rehearsal::toJson(rehearsalOf(plan, study));
@@ -149,8 +149,7 @@ std::vector<Object> rehearsalJson(const plan::Plan& plan, const rehearsal::Study
 
 }  // namespace
 
-void writeResultJson(llvm::raw_ostream& to, const describe::Findings& findings, const rehearsal::Study* rehearsed,
-                     bool whole) {
+void writeResultJson(llvm::raw_ostream& to, const Findings& findings, const rehearsal::Study* rehearsed, bool whole) {
   const auto& [plan, judgement, results] = findings;
   HeadFacts facts{.exit_code = judge::exitCode(judgement),
                   .answer = answerOf(findings).text(),
@@ -172,7 +171,7 @@ void writeResultJson(llvm::raw_ostream& to, const describe::Findings& findings, 
 }
 
 // Through text, so that both forms are the same; for callers that hold small results.
-Value resultJson(const describe::Findings& findings, const rehearsal::Study* rehearsed) {
+Value resultJson(const Findings& findings, const rehearsal::Study* rehearsed) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   writeResultJson(stream, findings, rehearsed, true);

@@ -29,16 +29,14 @@
 namespace expc::report {
 namespace {
 
-using judge::CellEstimate;
 using judge::CellState;
-using judge::Verdict;
 using plan::Reason;
 using plan::Relation;
 
 /// Whether a term is the place at which a series reaches a bound (`epochs_to`), directly or by the name of a metric.
-bool isFirst(const plan::Plan& plan, const plan::Term& term) {
-  const auto* read = term.as<plan::MetricTerm>();
-  const plan::Metric* metric = read ? plan.findMetric(read->metric) : nullptr;
+bool isFirst(const Plan& plan, const plan::Term& term) {
+  const auto* read = term.as<MetricTerm>();
+  const Metric* metric = read ? plan.findMetric(read->metric) : nullptr;
   if (metric && metric->derived) return isFirst(plan, *metric->derived);
   return term.as<plan::FirstTerm>();
 }
@@ -505,7 +503,7 @@ class Explainer : CellChoice {
 }  // namespace
 
 /// A line that is one reason; empty without one.
-static VerdictLine lineOf(const plan::Plan& plan, const plan::Why& why) {
+static VerdictLine lineOf(const Plan& plan, const plan::Why& why) {
   const Words words = inWords(plan, why);
   return {words.text, {words}};
 }
@@ -541,11 +539,11 @@ std::string openSentence(const Judged& of) {
 }
 
 std::vector<std::string> heldBy(const Judged& of) {
-  if (of.result.verdict != judge::Verdict::Pass) return {};
+  if (of.result.verdict != Verdict::Pass) return {};
   return Explainer(of.plan, of.criterion, of.result.cells).heldBy();
 }
 
-std::string cellLabel(const plan::Plan& plan, const plan::Criterion& criterion, const plan::Cell& cell) {
+std::string cellLabel(const Plan& plan, const Criterion& criterion, const plan::Cell& cell) {
   std::string text = judge::cellLabel(plan, criterion.factors, cell);
   if (const plan::Assertion* of = assertionOf(criterion, cell)) text += (text.empty() ? "" : ", ") + of->text;
   return text;
@@ -555,7 +553,7 @@ std::optional<Telling> tellingOf(const Judged& of) {
   return Explainer(of.plan, of.criterion, of.result.cells).telling(of.result.verdict);
 }
 
-Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const CellEstimate& cell) {
+Words whyText(const Plan& plan, const Criterion& criterion, const CellEstimate& cell) {
   return cell.cell < criterion.cells.size() ? Explainer(plan, criterion, {&cell, 1}).cell(0) : Words();
 }
 

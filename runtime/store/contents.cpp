@@ -158,7 +158,7 @@ std::vector<Trial> Contents::trialsOf(int64_t block) const {
   return found;
 }
 
-uint64_t Contents::nextBlockNumber(const std::string& study, plan::TrialKind kind) const {
+uint64_t Contents::nextBlockNumber(const std::string& study, TrialKind kind) const {
   uint64_t next = 0;
   for (const auto& [id, plan] : blocks)
     if (plan.block.study == study && plan.block.kind == kind) next = std::max(next, plan.block.number + 1);

@@ -148,7 +148,7 @@ void describe(JsonRecord& io, RunEnded& entry) {
 }
 
 /// A place is a point's id, or a pair of point and control. Blocks have many places, so the short form matters.
-void describePlaces(JsonRecord& io, std::vector<plan::Place>& places) {
+void describePlaces(JsonRecord& io, std::vector<Place>& places) {
   if (!io.reads()) {
     io.out()["places"] = toJson(places);
     return;
@@ -298,9 +298,9 @@ void describe(JsonRecord& io, Match& match) {
   io.optional(EXPC_NAMED(match, built_in, command));
 }
 
-Array toJson(const std::vector<plan::Place>& places) {
+Array toJson(const std::vector<Place>& places) {
   Array array;
-  for (const plan::Place& place : places) {
+  for (const Place& place : places) {
     if (place.control.empty())
       array.push_back(jsonText(place.point));
     else
@@ -310,7 +310,7 @@ Array toJson(const std::vector<plan::Place>& places) {
 }
 
 void describe(JsonRecord& io, RunClaims& judged) {
-  using Planned = std::pair<plan::TrialKind, RunClaims::Planned>;
+  using Planned = std::pair<TrialKind, RunClaims::Planned>;
   std::vector<Planned> kinds(judged.planned.begin(), judged.planned.end());
   io.list("planned", kinds, [](JsonRecord& inner, Planned& kind) {
     inner.required("kind", kind.first);

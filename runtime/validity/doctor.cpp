@@ -40,7 +40,7 @@ constexpr double kQuiet = 0.05;  // share of the cores that others may take with
 const std::string kCpu = "/sys/devices/system/cpu";
 
 /// The frequency governor of the cores (kernel documentation, cpufreq).
-Findings governor(const machine::Machine& machine, const std::string& root) {
+Findings governor(const Machine& machine, const std::string& root) {
   std::map<std::string, unsigned> found;
   for (const int core : machine.allowed)
     if (const auto text = readText(fmt::format("{}{}/cpu{}/cpufreq/scaling_governor", root, kCpu, core)))
@@ -60,7 +60,7 @@ Findings governor(const machine::Machine& machine, const std::string& root) {
 }
 
 /// Turbo clocks. Intel's driver and the others have different files for it, one of them inverted.
-Findings turbo(const machine::Machine& machine, const std::string& root) {
+Findings turbo(const Machine& machine, const std::string& root) {
   // no_turbo is 1 where turbo is off; boost is 1 where it is on.
   const auto intel = readText(root + kCpu + "/intel_pstate/no_turbo"),
              others = readText(root + kCpu + "/cpufreq/boost");
@@ -73,7 +73,7 @@ Findings turbo(const machine::Machine& machine, const std::string& root) {
 }
 
 /// Two hardware threads for each core.
-Findings smt(const machine::Machine& machine, const std::string& root) {
+Findings smt(const Machine& machine, const std::string& root) {
   const auto active = readText(root + kCpu + "/smt/active");
   if (!active) return {};
   if (*active != "1") return {{Weight::Fine, "smt", "off"}};
@@ -83,7 +83,7 @@ Findings smt(const machine::Machine& machine, const std::string& root) {
 }
 
 /// The kernel's clock source: if the processor's counter (TSC) is not used, reading the time is slow.
-Findings clockSource(const machine::Machine& machine, const std::string& root) {
+Findings clockSource(const Machine& machine, const std::string& root) {
   const auto name = readText(root + "/sys/devices/system/clocksource/clocksource0/current_clocksource");
   if (!name) return {};
   // hpet and acpi_pm are devices that only the kernel reads, and jiffies is coarse. The processor's counter and the
@@ -95,7 +95,7 @@ Findings clockSource(const machine::Machine& machine, const std::string& root) {
 }
 
 /// Swap space, and how much of it is in use.
-Findings swapSpace(const machine::Machine& machine, const std::string& root) {
+Findings swapSpace(const Machine& machine, const std::string& root) {
   const std::string text = readText(root + "/proc/meminfo").value_or("");
   // Lines such as "SwapTotal:  2097148 kB" (proc(5)); 0 for a line that is not there.
   const auto kib = [&](StringRef name) {
@@ -115,21 +115,21 @@ Findings swapSpace(const machine::Machine& machine, const std::string& root) {
 }
 
 /// A CPU quota of the control groups: the kernel stops the processes until the next period once it is used up.
-Findings quota(const machine::Machine& machine, const std::string& root) {
+Findings quota(const Machine& machine, const std::string& root) {
   if (machine.cpu_quota <= 0) return {};
   return {{Weight::Spoils, "quota", fmt::format("CPU quota of {:.4g} CPUs (control group)", machine.cpu_quota),
            "processes pause when the quota is used up, every 0.1 s", "run expc without a CPU quota"}};
 }
 
 /// A memory limit of the control groups.
-Findings memoryLimit(const machine::Machine& machine, const std::string& root) {
+Findings memoryLimit(const Machine& machine, const std::string& root) {
   if (machine.memory_limit == 0) return {};
   return {{Weight::Note, "memory limit", fmt::format("{} MiB (control group)", machine.memory_limit >> 20),
            "a trial that needs more is killed, however much memory the machine has", "run expc without this limit"}};
 }
 
 /// Watches the machine for kWatch seconds while nothing of ours runs: whatever is busy is somebody else.
-Findings others(const machine::Machine& machine, const std::string& root) {
+Findings others(const Machine& machine, const std::string& root) {
   const auto before = readBusy(root);
   MemoryCounters counters(root);
   const MemoryCounts memory_before = counters.read();
@@ -164,7 +164,7 @@ Findings others(const machine::Machine& machine, const std::string& root) {
 }
 
 /// Whether control groups can be made here. They tell for sure that a trial ran out of memory, and limit it.
-Findings groups(const machine::Machine& machine, const std::string& root) {
+Findings groups(const Machine& machine, const std::string& root) {
   const base::ControlGroup own = base::controlGroup("memory", root);
   // The folder must be this process's own group, and writable, for the launch server to make groups in it.
   if (own.own && access(own.folder.c_str(), W_OK) == 0)
@@ -241,14 +241,14 @@ std::string tryFolder(const fs::path& folder) {
 
 }  // namespace
 
-std::vector<Finding> examineHost(const machine::Machine& machine, const std::string& root) {
+std::vector<Finding> examineHost(const Machine& machine, const std::string& root) {
   Findings findings;
   for (const auto examine : {governor, turbo, smt, clockSource, swapSpace, quota, memoryLimit, others, groups})
     std::ranges::move(examine(machine, root), std::back_inserter(findings));
   return findings;
 }
 
-std::vector<Finding> examineCards(const machine::Machine& machine, const Cards& cards) {
+std::vector<Finding> examineCards(const Machine& machine, const Cards& cards) {
   std::vector<Finding> findings;
   for (const std::string& note : machine.notes)
     findings.push_back({Weight::Note, "machine", note, "what cannot be found out is not looked at"});

@@ -57,7 +57,7 @@ bool isOurs(const std::string& root, const fs::path& file) {
 /// Looks for everything that one command needs. One use: find() or findInputs().
 class Finder {
  public:
-  Finder(const plan::Plan& plan, unsigned workload, const std::string& results)
+  Finder(const Plan& plan, unsigned workload, const std::string& results)
       : plan_(plan),
         index_(workload),
         workload_(plan.workloads[workload]),
@@ -138,8 +138,8 @@ class Finder {
     const bool fixed = templates.front().find('$') == std::string::npos;
     if (templates.front().find("${prepared}") != std::string::npos) return Error::success();  // not made yet
     std::set<std::string> seen;
-    for (const plan::Point* started : plan_.started()) {
-      const plan::Point& point = *started;
+    for (const Point* started : plan_.started()) {
+      const Point& point = *started;
       if (point.workload != index_ || !point.unavailable.empty()) continue;
       protocol::TrialSpec spec;
       spec.parameters = absoluteParameters(plan_, point.parameters);
@@ -264,7 +264,7 @@ class Finder {
     return Error::success();
   }
 
-  const plan::Plan& plan_;
+  const Plan& plan_;
   const unsigned index_;
   const plan::Workload& workload_;
   const plan::Command& command_;
@@ -277,20 +277,20 @@ class Finder {
 }  // namespace
 
 /// Whether the workload is a command with some point; a preset may have left none.
-static bool runs(const plan::Plan& plan, unsigned workload) {
+static bool runs(const Plan& plan, unsigned workload) {
   return plan.workloads[workload].command &&
          std::ranges::any_of(plan.points, [&](const auto& point) { return point.workload == workload; });
 }
 
-Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results) {
+Expected<std::vector<CommandFiles>> findCommandFiles(const Plan& plan, const std::string& results) {
   std::vector<CommandFiles> all(plan.workloads.size());
   for (unsigned i = 0; i < plan.workloads.size(); ++i)
     if (runs(plan, i)) all[i] = TRY(Finder(plan, i, results).find());
   return all;
 }
 
-Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, const CommandFiles& files,
-                                    const Tick& tick, std::map<std::string, std::string>* parts) {
+Expected<std::string> digestCommand(const Plan& plan, unsigned workload, const CommandFiles& files, const Tick& tick,
+                                    std::map<std::string, std::string>* parts) {
   llvm::BLAKE3 hasher;
   const auto add = [&](const std::string& name, const std::string& path, const std::string& part) -> Error {
     llvm::BLAKE3 alone;
@@ -309,7 +309,7 @@ Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, c
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 
-Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
+Error digestCommands(const Plan& plan, const std::vector<CommandFiles>& files,
                      std::map<std::string, std::string>& digests, const Tick& tick) {
   for (unsigned i = 0; i < plan.workloads.size(); ++i) {
     if (!runs(plan, i)) continue;
@@ -321,7 +321,7 @@ Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& fi
   return Error::success();
 }
 
-Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload, const Tick& tick) {
+Expected<std::string> digestInputs(const Plan& plan, unsigned workload, const Tick& tick) {
   auto files = TRY(Finder(plan, workload, "").findInputs());
   llvm::BLAKE3 hasher;
   for (const InputFile& input : files.inputs) TRY(addToDigest(hasher, input.name, input.path, tick));

@@ -124,3 +124,7 @@ class EventLines {
 };
 
 }  // namespace expc::engine::launch
+
+namespace expc {
+using engine::launch::Launcher, engine::launch::TrialRequest;
+}

@@ -18,8 +18,6 @@
 namespace expc::engine::launch {
 namespace {
 
-using store::TrialStatus;
-
 constexpr double kLook = 1;  // seconds between two looks at the sizes of logs
 // Seconds after which a service that was told to end is killed; its worker kills the program earlier.
 constexpr double kServiceEnds = 20;

@@ -21,8 +21,6 @@
 namespace expc::engine::launch {
 namespace {
 
-using store::TrialStatus;
-
 // Seconds from the first complaint until the weightiest one is believed, so that the cause can be found. A rank that
 // only lost the others knows no cause, and on a busy machine or over nodes the rank that knows it may be slower, so
 // that wait is longer.

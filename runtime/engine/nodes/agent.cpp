@@ -37,7 +37,6 @@ namespace {
 using json::Object;
 using json::Value;
 using launch::RankReport;
-using launch::TrialRequest;
 
 /// The mark in front of each message; everything without it is noise of other programs.
 constexpr llvm::StringLiteral kMark = "@expc ";
@@ -77,7 +76,7 @@ std::string addressTowards(const std::string& other) {
 
 /// Describes this node. Its address is the one over which Slurm or sshd reached it, since a host's name may resolve to
 /// another network; without one it is the host's name.
-Introduction introduction(const machine::Machine& machine) {
+Introduction introduction(const Machine& machine) {
   const std::string slurm = variable("SLURM_LAUNCH_NODE_IPADDR"), node = variable("SLURMD_NODENAME");
   // SSH_CONNECTION: client address, client port, server address, server port (ssh(1)).
   const std::string ssh = StringRef(variable("SSH_CONNECTION")).rsplit(' ').first.rsplit(' ').second.str();
@@ -98,7 +97,7 @@ Introduction introduction(const machine::Machine& machine) {
 /// One agent. Any error ends it: the engine is told and takes the node for lost.
 class Agent {
  public:
-  Agent(Lines& lines, const machine::Machine& machine) : lines_(lines), machine_(machine) {}
+  Agent(Lines& lines, const Machine& machine) : lines_(lines), machine_(machine) {}
 
   void serve() {
     lines_.send(Object{{"here", base::written(introduction(machine_))}});
@@ -230,11 +229,11 @@ class Agent {
   }
 
   Lines& lines_;
-  const machine::Machine& machine_;
+  const Machine& machine_;
   const launch::Clock& clock_ = launch::Clock::real();
   std::vector<machine::Slot> slots_;
   machine::DeviceLeases leases_;
-  std::unique_ptr<launch::Launcher> launcher_;
+  std::unique_ptr<Launcher> launcher_;
   std::map<uint64_t, uint64_t> engines_number_;  // the launcher's number of a trial -> the engine's
 };
 
@@ -330,7 +329,7 @@ void runAgent() {
   dup2(Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   // Probed while there is only one thread, as machine::readGpus() wants.
-  const machine::Machine machine = machine::probe();
+  const Machine machine = machine::probe();
   Agent agent(lines, machine);
   leaveSignalsToTheEngine();
   agent.serve();

@@ -66,7 +66,7 @@ struct Introduction {
   std::string name;       // of the node
   std::string address;    // at which other nodes reach it
   std::string interface;  // network interface with this address; "": not known
-  machine::Machine machine;
+  Machine machine;
 };
 void describe(JsonRecord& io, Introduction& node);
 

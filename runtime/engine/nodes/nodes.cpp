@@ -36,7 +36,6 @@ namespace {
 using json::Object;
 using json::Value;
 using launch::Clock;
-using launch::Interrupts;
 using launch::RankReport;
 
 constexpr double kStartSeconds = 120;  // for agents to start: srun may wait for a prolog
@@ -62,7 +61,7 @@ Error missing(const Node& node, const std::string& why) {
 }
 
 /// The launcher of trials on nodes. Numbers of trials are the engine's; agents translate them.
-class NodeLauncher final : public launch::Launcher {
+class NodeLauncher final : public Launcher {
  public:
   NodeLauncher(Nodes& nodes, unsigned lanes, launch::Say say, const Clock& clock)
       : nodes_(nodes), lanes_(lanes), say_(std::move(say)), clock_(clock) {}
@@ -70,13 +69,13 @@ class NodeLauncher final : public launch::Launcher {
   launch::LauncherDescription describe() const override { return {"nodes", lanes_}; }
   std::string lost(unsigned node) const override { return nodes_.all()[node].lost; }
 
-  Expected<uint64_t> start(const launch::TrialRequest& request) override {
+  Expected<uint64_t> start(const TrialRequest& request) override {
     const uint64_t id = next_trial_++;
     Trial& trial = trials_[id];
     trial.ranks = request.spec.world_size;
     // Consecutive ranks go to one node, in the order of the nodes.
     const unsigned each = trial.ranks / request.nodes.size();
-    launch::TrialRequest part = request;
+    TrialRequest part = request;
     // Each node gets the whole specification with the numbers of its own ranks.
     part.ranks = each;
     for (const unsigned node : request.nodes) {
@@ -312,7 +311,7 @@ Expected<std::vector<Value>> Nodes::ask(StringRef key, function_ref<Object(const
   return answers;
 }
 
-std::unique_ptr<launch::Launcher> launcherOn(Nodes& nodes, unsigned lanes, launch::Say say, const Clock& clock) {
+std::unique_ptr<Launcher> launcherOn(Nodes& nodes, unsigned lanes, launch::Say say, const Clock& clock) {
   return std::make_unique<NodeLauncher>(nodes, lanes, std::move(say), clock);
 }
 

@@ -75,6 +75,6 @@ class Nodes {
 
 /// Makes a launcher that runs trials on `nodes`, whose agents must have begun. `nodes` and `clock` must outlive it.
 /// `lanes`: of all nodes together.
-std::unique_ptr<launch::Launcher> launcherOn(Nodes& nodes, unsigned lanes, launch::Say say, const launch::Clock& clock);
+std::unique_ptr<Launcher> launcherOn(Nodes& nodes, unsigned lanes, launch::Say say, const launch::Clock& clock);
 
 }  // namespace expc::engine::nodes
