@@ -96,12 +96,10 @@ std::string untrustedText(const Plan& plan, const judge::Distrust& distrust) {
   const bool ratio = control.ratio || !metric;
   const std::string unit = ratio ? "x" : metric->unit, dimension = ratio ? "" : metric->dimension;
   const double gap = distrust.gap / 2;
-  const std::string allowed =
-      ratio ? base::formatQuantity(gap, "", "share") : base::formatQuantity(gap, unit, dimension);
+  const std::string allowed = ratio ? formatQuantity(gap, "", "share") : formatQuantity(gap, unit, dimension);
   const CellEstimate& found = control.estimate;
-  const std::string size = found.estimate && found.interval
-                               ? base::formatEstimate(*found.estimate, *found.interval, unit, dimension)
-                               : "unknown";
+  const std::string size =
+      found.estimate && found.interval ? formatEstimate(*found.estimate, *found.interval, unit, dimension) : "unknown";
   return fmt::format("Untrusted: in {} two identical runs of {} differ by {}, and this claim allows {}.",
                      control.metric, judge::placeLabel(plan, plan.findPoint(control.point)), size, allowed);
 }
@@ -157,7 +155,7 @@ Answer bestPoint(const Findings& findings) {
         best = &one;
     if (!best) continue;
     const Point* point = plan.findPoint(best->point);
-    const std::string value = base::formatQuantity(*best->median, metric->unit, metric->dimension);
+    const std::string value = formatQuantity(*best->median, metric->unit, metric->dimension);
     const std::string n = best->n == 1 ? "one run" : fmt::format("median of {} runs", best->n);
     const std::string text = plan.points.size() > 1 ? fmt::format("{} {}: {} at {} ({}).", lower ? "Lowest" : "Highest",
                                                                   name, value, judge::placeLabel(plan, point), n)

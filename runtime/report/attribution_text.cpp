@@ -74,11 +74,11 @@ std::vector<LevelPair> levelPairs(const Plan& plan, const describe::Attribution&
 }
 
 /// The heading of intervals.
-std::string intervalHead() { return base::formatConfidence(judge::kConfidence) + " interval"; }
+std::string intervalHead() { return formatConfidence(judge::kConfidence) + " interval"; }
 
 /// Formats a difference with its sign.
 std::string differenceText(double seconds) {
-  const std::string size = base::formatQuantity(std::abs(seconds), "s");
+  const std::string size = formatQuantity(std::abs(seconds), "s");
   return seconds > 0 ? "+" + size : seconds < 0 ? "-" + size : size;
 }
 
@@ -126,13 +126,13 @@ std::string pairText(const Plan& plan, const describe::Attribution& attribution)
 /// Returns the sentence about a whole step: "12.3 ms per step instead of 20.1 ms (-7.8 ms, 95 % interval [-8.1 ms,
 /// -7.4 ms]); means of 7 profile trials each, from the same blocks".
 std::string stepText(const describe::Attribution& attribution) {
-  const std::string interval =
-      attribution.interval ? fmt::format(", {} {}", intervalHead(), base::formatInterval(*attribution.interval, "s"))
-                           : std::string();
-  std::string text = fmt::format(
-      "{} per step instead of {} ({}{}); means of {} each, from the same blocks",
-      base::formatQuantity(attribution.treated_seconds, "s"), base::formatQuantity(attribution.baseline_seconds, "s"),
-      differenceText(attribution.difference()), interval, counted(attribution.blocks, "profile trial"));
+  const std::string interval = attribution.interval
+                                   ? fmt::format(", {} {}", intervalHead(), formatInterval(*attribution.interval, "s"))
+                                   : std::string();
+  std::string text =
+      fmt::format("{} per step instead of {} ({}{}); means of {} each, from the same blocks",
+                  formatQuantity(attribution.treated_seconds, "s"), formatQuantity(attribution.baseline_seconds, "s"),
+                  differenceText(attribution.difference()), interval, counted(attribution.blocks, "profile trial"));
   if (!attribution.interval) text += fmt::format("; an interval needs {}", stats::minimumPairs(judge::kConfidence));
   return text;
 }
@@ -147,7 +147,7 @@ std::vector<std::string> cautions(const Plan& plan, const describe::Attribution&
     const std::string unit = found ? found->unit : "";
     texts.push_back(
         fmt::format("the timed trials show no clear difference ({} {}), so this breakdown may only divide noise",
-                    none->comparison, base::formatInterval(*none->interval, unit)));
+                    none->comparison, formatInterval(*none->interval, unit)));
   } else if (!attribution.timed.empty() &&
              std::ranges::none_of(attribution.timed,
                                   [](const describe::TimedEffect& one) { return one.interval.has_value(); })) {
@@ -182,10 +182,10 @@ Table viewTable(const describe::AttributionView& view, const std::pair<std::stri
   for (const describe::CategoryShare& category : categories) {
     Row row{{}, category.rest || category.beside ? "quiet" : ""};
     row.add(category.name + (category.beside ? ", beside these" : ""));
-    row.add(base::formatQuantity(category.treated, "s"));
-    row.add(base::formatQuantity(category.baseline, "s"));
+    row.add(formatQuantity(category.treated, "s"));
+    row.add(formatQuantity(category.baseline, "s"));
     row.add(differenceText(category.difference()));
-    if (intervals) row.add(category.interval ? base::formatInterval(*category.interval, "s") : "", Tone::Quiet);
+    if (intervals) row.add(category.interval ? formatInterval(*category.interval, "s") : "", Tone::Quiet);
     row.add(category.beside ? "" : bar(category.difference(), largest));
     row.add(shareText(category));
     row.add(callsText(category), Tone::Quiet);

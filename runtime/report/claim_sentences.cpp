@@ -343,7 +343,7 @@ class Clause {
     std::string found = plainNumbers(told_->shown);
     if (isInverted()) {
       form = form == Form::Faster ? Form::Takes : Form::Faster;
-      found = plainNumbers(base::formatQuantity(1 / *estimate.estimate, "x"));
+      found = plainNumbers(formatQuantity(1 / *estimate.estimate, "x"));
     } else if (form == Form::Differs && estimate.estimate) {
       found = *estimate.estimate < 0 ? StringRef(told_->shown).ltrim("-").str() + " lower" : told_->shown + " higher";
     } else if (!isRatio()) {
@@ -406,7 +406,7 @@ class Clause {
   std::string shownText() const {
     const CellEstimate& cell = of_.result.cells[told_->cell];
     if (told_->value || !cell.interval || !cell.estimate || cell.constant) return told_->shown;
-    return base::formatParts(*cell.estimate, *cell.interval, criterion().unit, dimension(), boundsOf(bound())).estimate;
+    return formatParts(*cell.estimate, *cell.interval, criterion().unit, dimension(), boundsOf(bound())).estimate;
   }
 
   /// Returns " at program=a" for the factors of which the claim is about some levels only, by a selector or `where`; ""
@@ -452,10 +452,10 @@ class Clause {
       const bool inverse = isSaidInverse();
       stats::Interval shown = *cell.interval;
       if (inverse) shown.low = 1 / cell.interval->high, shown.high = 1 / cell.interval->low;
-      const base::Bounds near = inverse ? base::Bounds() : boundsOf(bound());
+      const Bounds near = inverse ? Bounds() : boundsOf(bound());
       const double estimate = inverse ? 1 / *cell.estimate : *cell.estimate;
-      texts.push_back(base::formatConfidence(cell.confidence) + " interval " +
-                      fromTo(base::formatParts(estimate, shown, criterion().unit, dimension(), near).interval));
+      texts.push_back(formatConfidence(cell.confidence) + " interval " +
+                      fromTo(formatParts(estimate, shown, criterion().unit, dimension(), near).interval));
       if (!cell.looks.empty()) texts.back() += " " + looksText(cell);
     }
     texts.push_back(counted(cell.scope.complete, runOf(*one_)));
@@ -480,7 +480,7 @@ class Clause {
       return text;
     const bool inverse = isSaidInverse();
     return fmt::format("{} in medians, whose quotient of {} ignores pairs", text,
-                       base::formatQuantity(inverse ? 1 / quotient : quotient, "x"));
+                       formatQuantity(inverse ? 1 / quotient : quotient, "x"));
   }
 
   /// Returns "GPU time 36.8 h → 20.4 h" for the time of a whole training or program on more than one GPU in one of the
@@ -509,8 +509,8 @@ class Clause {
 
   static std::string changeText(std::pair<double, double> arms, const std::string& unit, const std::string& dimension) {
     const double larger = std::max(std::abs(arms.first), std::abs(arms.second));
-    return base::formatAgainst(arms.first, {}, unit, dimension, larger) + " → " +
-           base::formatAgainst(arms.second, {}, unit, dimension, larger);
+    return formatAgainst(arms.first, {}, unit, dimension, larger) + " → " +
+           formatAgainst(arms.second, {}, unit, dimension, larger);
   }
 
   const Findings& findings_;

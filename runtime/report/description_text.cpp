@@ -29,7 +29,7 @@ std::string share(double value) {
 /// Formats a value of a metric with its unit; `beside` is a value that must be told from it.
 std::string valueText(const Plan& plan, const std::string& name, double value, double beside = 0) {
   const Metric* metric = plan.findMetric(name);
-  return base::formatAgainst(value, {}, metric ? metric->unit : "", metric ? metric->dimension : "", beside);
+  return formatAgainst(value, {}, metric ? metric->unit : "", metric ? metric->dimension : "", beside);
 }
 
 /// Names a point by its levels.
@@ -55,8 +55,7 @@ std::string levelText(const describe::FactorEffect& effect, const describe::Leve
   std::string place;
   for (size_t i = 0; i < level.labels.size(); ++i) plan::addLabel(place, effect.factors[i], level.labels[i]);
   return place + " " +
-         (level.interval ? base::formatEstimate(level.ratio, *level.interval, "x")
-                         : base::formatQuantity(level.ratio, "x"));
+         (level.interval ? formatEstimate(level.ratio, *level.interval, "x") : formatQuantity(level.ratio, "x"));
 }
 
 /// Describes the effects of a factor's levels; for an interaction only the strongest combinations.
@@ -159,10 +158,10 @@ std::vector<std::string> driftTexts(const describe::Drift& drift) {
   if (drift.first)
     texts.push_back(
         fmt::format("{}: the first block is {} the median of the others, apart from all of them, as a warm-up is",
-                    drift.metric, base::formatQuantity(*drift.first, "x")));
+                    drift.metric, formatQuantity(*drift.first, "x")));
   if (drift.p <= describe::kTrend)
     texts.push_back(fmt::format("{}: the last of {} is {} the first by the trend (p = {:.1g})", drift.metric,
-                                counted(drift.blocks, "block"), base::formatQuantity(drift.last, "x"), drift.p));
+                                counted(drift.blocks, "block"), formatQuantity(drift.last, "x"), drift.p));
   return texts;
 }
 

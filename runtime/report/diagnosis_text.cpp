@@ -37,7 +37,7 @@ std::string chances(const Chances& of) {
 /// Formats a value with as many digits as tell it from the bound and from the criterion's other values that are
 /// printed.
 std::string valueText(const Plan& plan, const Criterion& criterion, const CriterionDiagnosis& one, double value) {
-  base::Bounds others = boundsOf(criterion.bound);
+  Bounds others = boundsOf(criterion.bound);
   const auto beside = [&](double other) {
     constexpr double kAlike = 1e-4;  // limits are not known better
     if (std::abs(other - value) > kAlike * std::abs(value)) others.ends.push_back(other);
@@ -45,7 +45,7 @@ std::string valueText(const Plan& plan, const Criterion& criterion, const Criter
   if (!one.known.empty()) beside(one.least), beside(one.most);
   for (const auto& limit : {one.passes_from, one.fails_from})
     if (limit) beside(*limit);
-  return base::formatAgainst(value, others, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
+  return formatAgainst(value, others, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
 }
 
 /// Says under which truth a criterion was simulated: "if the true values are 1.45x to 1.52x (measured)".

@@ -255,22 +255,22 @@ Grid buildGrid(const Plan& plan, const Judgement& judgement, const std::string& 
   return grid;
 }
 
-base::EstimateText partsOf(const GridCell& cell, const base::Bounds& bounds) {
+EstimateText partsOf(const GridCell& cell, const Bounds& bounds) {
   const std::string_view unit = cell.unit, dimension = cell.dimension;
   // An estimate that is infinite since trials timed out or values diverged is no number.
   if ((cell.timeouts || cell.diverged) && cell.estimate && std::isinf(*cell.estimate)) {
     const bool whole = cell.interval && std::isinf(cell.interval->low) && std::isinf(cell.interval->high);
     return {cell.timeouts ? "timeout" : "diverged",
-            !cell.interval || whole ? "" : base::formatInterval(*cell.interval, unit, dimension, bounds, cell.column)};
+            !cell.interval || whole ? "" : formatInterval(*cell.interval, unit, dimension, bounds, cell.column)};
   }
   if (cell.estimate && cell.interval && !cell.constant)
-    return base::formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds, cell.column);
-  base::EstimateText text;
-  if (cell.estimate) text.estimate = base::formatAgainst(*cell.estimate, bounds, unit, dimension, cell.column);
+    return formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds, cell.column);
+  EstimateText text;
+  if (cell.estimate) text.estimate = formatAgainst(*cell.estimate, bounds, unit, dimension, cell.column);
   if (cell.constant)
     text.interval = "constant";
   else if (cell.interval)
-    text.interval = base::formatInterval(*cell.interval, unit, dimension, bounds, cell.column);
+    text.interval = formatInterval(*cell.interval, unit, dimension, bounds, cell.column);
   return text;
 }
 
@@ -284,7 +284,7 @@ static std::string withoutUnit(std::string interval, const std::string& estimate
 }
 
 Cell valueCell(const GridCell& cell) {
-  const base::EstimateText text = partsOf(cell);
+  const EstimateText text = partsOf(cell);
   Cell shown{text.estimate, {}, {}, Tone::Strong};
   if (cell.estimate) {
     // Either the interval stands below, and n goes to the page only, or n stands below.
@@ -304,7 +304,7 @@ Cell valueCell(const GridCell& cell) {
   return shown;
 }
 
-void alignCells(std::vector<GridCell>& cells, const base::Bounds& bounds) {
+void alignCells(std::vector<GridCell>& cells, const Bounds& bounds) {
   if (cells.empty()) return;
   std::vector<base::ColumnValue> values;
   for (const GridCell& cell : cells)
@@ -314,18 +314,17 @@ void alignCells(std::vector<GridCell>& cells, const base::Bounds& bounds) {
   for (GridCell& cell : cells) cell.column = column;
 }
 
-std::string rangeText(const GridCell& cell, const base::Bounds& bounds) {
+std::string rangeText(const GridCell& cell, const Bounds& bounds) {
   if (cell.constant || cell.interval || cell.values.size() < 2 || !cell.estimate || !std::isfinite(*cell.estimate))
     return "";
   const auto [least, most] = std::ranges::minmax(cell.values);
-  return fromTo(
-      base::formatParts(*cell.estimate, {least, most, 0}, cell.unit, cell.dimension, bounds, cell.column).interval);
+  return fromTo(formatParts(*cell.estimate, {least, most, 0}, cell.unit, cell.dimension, bounds, cell.column).interval);
 }
 
 std::string publishedText(const GridCell& cell) {
-  return cell.published ? fmt::format("(published {})",
-                                      base::formatAgainst(*cell.published, {}, cell.unit, cell.dimension, cell.column))
-                        : "";
+  return cell.published
+             ? fmt::format("(published {})", formatAgainst(*cell.published, {}, cell.unit, cell.dimension, cell.column))
+             : "";
 }
 
 std::vector<plan::Table> defaultTables(const Plan& plan) {

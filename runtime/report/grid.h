@@ -12,6 +12,7 @@
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
+#include "runtime/report/paint.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
@@ -89,7 +90,7 @@ std::vector<plan::Table> defaultTables(const Plan& plan);
 
 /// Formats the estimate and its interval ("constant" if no value ever varied) in one unit with the same digits; "" for
 /// what is missing. Digits suffice to tell them from `bounds`.
-base::EstimateText partsOf(const GridCell& cell, const base::Bounds& bounds = {});
+EstimateText partsOf(const GridCell& cell, const Bounds& bounds = {});
 
 /// Formats a value with its interval or n below it, other outcomes of the point's trials, and the published value:
 /// "12.3 ms" and "[12.1 ms, 12.6 ms]", "64.0 MiB" and "constant, n=7", "97.2 %" and "n=1", "not run".
@@ -107,9 +108,9 @@ std::string publishedText(const GridCell& cell);
 /// Returns the value of one cell of a comparison or criterion, with what is published for it. The plan owns `unit`.
 GridCell gridCell(const Plan& plan, const plan::Cell& planned, const CellEstimate& estimate, const std::string& unit);
 /// Gives cells of one table, which have one unit, one unit of display and one number of decimals.
-void alignCells(std::vector<GridCell>& cells, const base::Bounds& bounds = {});
+void alignCells(std::vector<GridCell>& cells, const Bounds& bounds = {});
 /// Returns the smallest and the largest of a few values, for which there is no interval: "1.20x to 1.31x"; "" for
 /// others.
-std::string rangeText(const GridCell& cell, const base::Bounds& bounds = {});
+std::string rangeText(const GridCell& cell, const Bounds& bounds = {});
 
 }  // namespace expc::report

@@ -62,7 +62,7 @@ void flatten(const json::Value& value, const std::string& prefix, std::map<std::
   if (text && text->empty()) return;
   // Sizes of memory get a unit; other numbers are shown as they were recorded.
   const auto bytes = StringRef(prefix).ends_with("memory") ? value.getAsNumber() : std::nullopt;
-  rows[prefix] = text ? text->str() : bytes ? base::formatQuantity(*bytes, "B") : canonicalJson(value);
+  rows[prefix] = text ? text->str() : bytes ? formatQuantity(*bytes, "B") : canonicalJson(value);
 }
 
 /// Merges environments as JSON texts, each with its number of trials: a setting that all agree on is shown once, a

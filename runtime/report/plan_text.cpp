@@ -47,7 +47,7 @@ std::string resolutionText(const Plan& plan, const Criterion& criterion, double 
   if (!known) return "";
   const auto& [by, n, needed, half_width] = *known;
   const std::string noun = nounOf(criterion), blocks = counted(n, "block");
-  const std::string confidence = criterion.confidence ? base::formatConfidence(*criterion.confidence) : "";
+  const std::string confidence = criterion.confidence ? formatConfidence(*criterion.confidence) : "";
   switch (by) {
     case Resolution::NoTrials:
       return fmt::format("no {} trials are planned", toString(criterion.cells[0].kind));
@@ -197,7 +197,7 @@ struct PlanReport {
                           [&](const auto& one) {
                             const std::string label = plan.label(*one.second.at);
                             return fmt::format("{} estimated at up to {}{}", one.first,
-                                               base::formatQuantity(one.second.bytes, "B", "bytes"),
+                                               formatQuantity(one.second.bytes, "B", "bytes"),
                                                label.empty() ? "" : " (" + label + ")");
                           }),
                   "; ");
@@ -292,7 +292,7 @@ struct PlanReport {
     if (known && known->by == judge::Resolution::HalfWidth)
       return fmt::format("±{}{}", twoDigits(known->half_width), kAssumed);
     if (known && known->by == judge::Resolution::Interval)
-      return fmt::format("a {} interval", base::formatConfidence(*criterion.confidence));
+      return fmt::format("a {} interval", formatConfidence(*criterion.confidence));
     if (known && known->by == judge::Resolution::EveryTrial)
       return known->repetitions == 1 ? fmt::format("in the one {}", nounOf(criterion))
                                      : fmt::format("in all {} {}s", known->repetitions, nounOf(criterion));
@@ -385,8 +385,8 @@ struct PlanReport {
   /// Formats the half-width of a criterion's intervals: in its unit for a difference, as a share for a ratio.
   std::string resolutionOf(const Criterion& criterion, double reach) const {
     if (criterion.cells.front().estimator == Estimator::PairedDifference)
-      return base::formatQuantity(reach, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
-    return base::formatQuantity(reach, "", "share");
+      return formatQuantity(reach, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
+    return formatQuantity(reach, "", "share");
   }
 };
 

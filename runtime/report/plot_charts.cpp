@@ -109,8 +109,8 @@ bool finite(const judge::Summary* summary) { return summary && summary->median &
 void add(const judge::Summary& summary, const Metric& metric, ValueAxis& axis, const std::string& name, Object& row) {
   const auto& interval = summary.interval;
   row[name] = axis.factor * *summary.median;
-  row[name + "t"] = jsonText(interval ? base::formatEstimate(*summary.median, *interval, metric.unit, metric.dimension)
-                                      : base::formatQuantity(*summary.median, metric.unit, metric.dimension) +
+  row[name + "t"] = jsonText(interval ? formatEstimate(*summary.median, *interval, metric.unit, metric.dimension)
+                                      : formatQuantity(*summary.median, metric.unit, metric.dimension) +
                                             fmt::format(" n={}", summary.n));
   if (addEnds(row, name + "l", name + "h", interval, axis.factor)) axis.settings["intervals"] = true;
 }

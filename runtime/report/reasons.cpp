@@ -114,7 +114,7 @@ std::string agreementText(const Plan& plan, const judge::ControlResult& control,
   const bool differs = interval.low > neutral || interval.high < neutral;
   const bool leaves = gap > 0 && !satisfies(band, interval.low, interval.high);
   const auto sizeText = [&](double size) {
-    return control.ratio ? base::formatQuantity(size, "", "share") : base::formatQuantity(size, unit, dimension);
+    return control.ratio ? formatQuantity(size, "", "share") : formatQuantity(size, unit, dimension);
   };
   const bool alone = control.name == plan::kAlone;
   const std::vector<double> bounds = gap > 0 ? ends(band) : std::vector{neutral};
@@ -122,8 +122,8 @@ std::string agreementText(const Plan& plan, const judge::ControlResult& control,
       "{} of {}, {} {} {} ({})", control.metric, judge::placeLabel(plan, plan.findPoint(control.point), control.name),
       alone ? "which ran alone," : "run twice in each block: the later run",
       leaves && differs ? "differs from" : "agrees with", alone ? "the runs in parallel" : "the earlier",
-      estimate ? base::formatEstimate(*estimate, interval, unit, dimension, bounds)
-               : base::formatInterval(interval, unit, dimension, bounds));
+      estimate ? formatEstimate(*estimate, interval, unit, dimension, bounds)
+               : formatInterval(interval, unit, dimension, bounds));
   if (gap == 0) return text + "; no criterion defines how much is allowed";
   const std::string half = fmt::format("{}, half of the {} that {}", sizeText(gap / 2), sizeText(gap), claimed);
   if (!leaves) return text + ", by less than " + half;
@@ -189,7 +189,7 @@ std::string stepsText(const Plan& plan, const plan::Cell& cell, const judge::Clo
   return fmt::format("{}{} was read as {}, so the interval is at least {} wide to each side", steps.metric,
                      cell.points.size() > 1 ? " of one point" : "",
                      steps.readings == 1 ? "the same each time" : fmt::format("{} different values", steps.readings),
-                     base::formatQuantity(steps.size, metric ? metric->unit : "", metric ? metric->dimension : ""));
+                     formatQuantity(steps.size, metric ? metric->unit : "", metric ? metric->dimension : ""));
 }
 
 std::string whyText(const Plan& plan, const judge::ControlResult& control) {
@@ -221,7 +221,7 @@ std::string controlNeedText(const Plan& plan, const Criterion& criterion, double
                          : fmt::format("; it needs about {} for {:.0f} %", counted(needed, "block"), 100 * kChance);
   return fmt::format(
       "control {} shows a difference of {}, half of what this claims, in {:.0f} % of studies with {} at {} noise{}",
-      plan.controls.front().name, base::formatQuantity(*gap / 2, "", "share"),
+      plan.controls.front().name, formatQuantity(*gap / 2, "", "share"),
       100 * stats::chanceToFind(*gap / 2, noise, blocks, confidence), counted(blocks, "block"), twoDigits(noise), more);
 }
 

@@ -24,11 +24,11 @@ using rehearsal::Outcome;
 constexpr const char* kPeakMetric = "device_memory_peak";
 
 /// Formats bytes, seconds and counts.
-std::string bytesText(double bytes) { return base::formatQuantity(bytes, "B", "bytes"); }
+std::string bytesText(double bytes) { return formatQuantity(bytes, "B", "bytes"); }
 /// Formats a size of memory; 0 means that nothing was counted.
 std::string memoryText(uint64_t bytes) { return bytes == 0 ? "not counted" : bytesText(double(bytes)); }
-std::string secondsText(double seconds) { return base::formatQuantity(seconds, "s", "time"); }
-std::string numberText(double count) { return base::formatQuantity(count, ""); }
+std::string secondsText(double seconds) { return formatQuantity(seconds, "s", "time"); }
+std::string numberText(double count) { return formatQuantity(count, ""); }
 
 /// Returns the calls and bytes of a step: "3 (12.0 MiB)", from the totals of `steps`.
 std::string trafficText(const protocol::Traffic& traffic, double steps) {
@@ -198,7 +198,7 @@ std::string leastText(const Plan& plan, const rehearsal::Study& study) {
   const auto seconds = rehearsal::leastDeviceSeconds(plan, study);
   if (!seconds) return "";
   return fmt::format("lower bound for the plan: {1} GPU hours (from the rates of {0}; not measured)", plan.system,
-                     base::formatQuantity(*seconds / 3600, ""));
+                     formatQuantity(*seconds / 3600, ""));
 }
 
 /// Names the estimate of the peak that is farthest from what was counted.

@@ -10,6 +10,7 @@
 #include "runtime/judge/judge.h"
 #include "runtime/judge/readings.h"
 #include "runtime/report/answer.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/reasons.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
@@ -46,7 +47,7 @@ void cells(Writer& out, const Plan& plan, const std::vector<std::string>& factor
     for (size_t i = 0; i < labels.size(); ++i) facts.levels[factors[i]] = labels[i];
     if (out.whole) {
       facts.values = one.values;
-      facts.points = base::textsOf(cell.points, [](const Place& place) {
+      facts.points = textsOf(cell.points, [](const Place& place) {
         return place.control.empty() ? place.point : place.point + "#" + place.control;
       });
     }
@@ -69,7 +70,7 @@ void criteria(Writer& out, const Findings& findings) {
                          .tested = result.scope.complete ? testedText(judged, findings.results) : "",
                          .why = whyText(judged),
                          .how_sure = surenessText(judged),
-                         .notes = base::textsOf(verdictNotes(findings, judged), &Fact::text),
+                         .notes = textsOf(verdictNotes(findings, judged), &Fact::text),
                          .marks = marksOf(result)};
     if (result.untrusted) facts.untrusted = whyText(plan, *result.untrusted);
     if (!found.expected.empty()) facts.expected = found.expected;

@@ -84,7 +84,7 @@ Table cellTable(const Plan& plan, const Subject& of, const std::vector<CellEstim
   const std::optional<plan::Bound> bound = sharedBound(of);
   // Assertions have subjects of their own, which share no axis.
   const bool several = of.criterion && !of.criterion->assertions.empty();
-  if (!several) alignCells(cells, bound ? boundsOf(*bound) : base::Bounds());
+  if (!several) alignCells(cells, bound ? boundsOf(*bound) : Bounds());
   const Forest drawn =
       several ? Forest() : forest(cells, bound, neutralOf(of, first), first.estimator == Estimator::PairedRatio);
   const auto boundText = [&](const plan::Cell& cell) {
@@ -127,8 +127,8 @@ Table cellTable(const Plan& plan, const Subject& of, const std::vector<CellEstim
     // A failing part of an exists that holds is not painted as a failure.
     const bool harmless = of.one_was_enough && estimate.verdict == Verdict::Fail;
     // Numbers get digits enough to tell them from the bound.
-    const base::Bounds near = judged ? boundsOf(plan::boundOf(*of.criterion, planned)) : base::Bounds();
-    const base::EstimateText text = partsOf(cell, near);
+    const Bounds near = judged ? boundsOf(plan::boundOf(*of.criterion, planned)) : Bounds();
+    const EstimateText text = partsOf(cell, near);
     const std::string &why = reasons[i], range = rangeText(cell, near);
     const std::string interval = !range.empty()                                   ? "range " + range
                                  : cell.estimate && std::isfinite(*cell.estimate) ? kNoInterval

@@ -283,7 +283,7 @@ std::string certaintyText(const Judged& of) {
     const unsigned n = judge::singleValues(result);
     return n == 0 ? "" : singleTrialsText(of, n);
   }
-  const std::string confidence = base::formatConfidence(*criterion.confidence) + " confidence";
+  const std::string confidence = formatConfidence(*criterion.confidence) + " confidence";
   if (result.look && result.look->decided_at)
     return fmt::format("the look after {} repetitions decided it and stands: all looks together keep {}{}",
                        *result.look->decided_at, confidence, conditionsText(of));
@@ -291,12 +291,12 @@ std::string certaintyText(const Judged& of) {
   // keep.
   if (result.look)
     return fmt::format("this look's intervals, of {} so that all looks keep {}{}, {} it",
-                       base::formatConfidence(result.look->confidence), confidence, conditionsText(of),
+                       formatConfidence(result.look->confidence), confidence, conditionsText(of),
                        open ? "do not decide" : "decide");
   const auto isWide = [](const auto& cell) { return cell.verdict == Verdict::Inconclusive && cell.interval; };
   if (open)
     return std::ranges::any_of(result.cells, isWide)
-               ? "the " + base::formatConfidence(*criterion.confidence) + " interval includes the bound"
+               ? "the " + formatConfidence(*criterion.confidence) + " interval includes the bound"
                : "";
   return fmt::format("at {}, the false {} rate is at most {}{}", confidence, passes ? "pass" : "fail",
                      twoDigits((1 - *criterion.confidence) / 2), conditionsText(of));
@@ -352,12 +352,12 @@ double confidenceShown(const Judged& of) {
 
 std::string intervalTitle(const Judged& of) {
   const double own = confidenceShown(of);
-  return (own == judge::kConfidence ? "" : base::formatConfidence(own) + " ") + "interval";
+  return (own == judge::kConfidence ? "" : formatConfidence(own) + " ") + "interval";
 }
 
 std::string ownConfidenceText(const Criterion& criterion, const CellEstimate& cell) {
   if (!cell.uncorrected || !cell.interval || cell.confidence <= criterion.confidence.value_or(1)) return "";
-  return fmt::format(" ({} interval)", base::formatConfidence(cell.confidence));
+  return fmt::format(" ({} interval)", formatConfidence(cell.confidence));
 }
 
 const char* nounOf(const plan::Cell& cell) {
@@ -456,8 +456,8 @@ std::string lookText(const Judged& of) {
   if (!before.empty()) before += "; ";
   std::string text = fmt::format(
       "interim analysis {} ({}{} of {} blocks now): its intervals are {}, so that all analyses together keep {}",
-      look.before.size() + 1, before, look.now, look.of, base::formatConfidence(look.confidence),
-      base::formatConfidence(*of.criterion.confidence));
+      look.before.size() + 1, before, look.now, look.of, formatConfidence(look.confidence),
+      formatConfidence(*of.criterion.confidence));
   // Earlier runs whose judgement cannot be read may have looked, too, so they count against the confidence.
   if (look.decided_at) text += fmt::format("; the verdict of the look after {} stands", *look.decided_at);
   if (look.unread > 0)
@@ -527,7 +527,7 @@ std::string cellLine(const Plan& plan, const Criterion& criterion, const CellEst
   const auto bounds = boundsOf(plan::boundOf(criterion, planned));
   std::string line = cellLabel(plan, criterion, planned);
   if (!line.empty()) line += ": ";
-  const base::EstimateText text = partsOf(gridCell(plan, planned, cell, unitOf(criterion, planned)), bounds);
+  const EstimateText text = partsOf(gridCell(plan, planned, cell, unitOf(criterion, planned)), bounds);
   line += text.estimate.empty() ? "no estimate" : text.estimate;
   if (!text.interval.empty()) line += " " + text.interval + ownConfidenceText(criterion, cell);
   line += fmt::format(", n={}", cell.scope.complete);

@@ -13,6 +13,7 @@
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/reasons.h"
 #include "runtime/store/records.h"
 
@@ -68,7 +69,7 @@ std::string boundText(const plan::Bound& bound, std::string_view dimension = "")
 /// Returns the opposite of a bound: "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
 std::string violation(const plan::Bound& bound, std::string_view dimension = "");
 /// Returns the ends of a bound with the unit in which it is written, which values beside it share.
-base::Bounds boundsOf(const plan::Bound& bound);
+Bounds boundsOf(const plan::Bound& bound);
 /// Returns the name of the reference that a criterion asks to agree with.
 std::string referenceOf(const Criterion& criterion);
 /// Returns " in both configurations", " in all 6 configurations", " in 2 of 4 configurations"; "" for one of one.

@@ -216,7 +216,7 @@ class Explainer : CellChoice {
     const bool exact = std::ranges::all_of(passing, [&](size_t index) { return cells_[index].constant; });
     return fmt::format("{}{}{}{}; {} {}{}{}", holds(), inConfigurations(passing.size(), cells_.size()),
                        passing.size() < cells_.size() ? ", which is enough," : "",
-                       exact ? "" : " at " + base::formatConfidence(*criterion_.confidence) + " confidence",
+                       exact ? "" : " at " + formatConfidence(*criterion_.confidence) + " confidence",
                        extremeOf(shown_cell), shown(shown_cell), at(shown_cell),
                        ownBounds() ? ", " + meets(shown_cell) : "");
   }
@@ -404,10 +404,9 @@ class Explainer : CellChoice {
   /// Formats a cell's estimate with an interval, with digits that tell both from the bound.
   std::string withInterval(size_t index, const stats::Interval& interval) const {
     const std::optional<double>& estimate = cells_[index].estimate;
-    const base::Bounds bounds = boundsOf(bound(index));
-    return estimate
-               ? base::formatEstimate(*estimate, interval, unitOf(criterion_, planned(index)), dimension(index), bounds)
-               : base::formatInterval(interval, unitOf(criterion_, planned(index)), dimension(index), bounds);
+    const Bounds bounds = boundsOf(bound(index));
+    return estimate ? formatEstimate(*estimate, interval, unitOf(criterion_, planned(index)), dimension(index), bounds)
+                    : formatInterval(interval, unitOf(criterion_, planned(index)), dimension(index), bounds);
   }
 
   /// Formats a value of a cell; an infinite one by what it stands for.
@@ -418,7 +417,7 @@ class Explainer : CellChoice {
       if (worst.timed_out) return "a timeout";
       return isFirst(plan_, *planned(index).term) ? "a series that never reached its bound" : "no finite value";
     }
-    return base::formatAgainst(number, boundsOf(bound(index)), unitOf(criterion_, planned(index)), dimension(index));
+    return formatAgainst(number, boundsOf(bound(index)), unitOf(criterion_, planned(index)), dimension(index));
   }
 
   /// Returns the label of a cell: "precision=fp32 gpus=2"; "" for a single cell without labels.
@@ -524,7 +523,7 @@ VerdictLine lineOf(const Judged& of) {
            cut != result.cells.end())
     line.text += fmt::format(" (interval {})", looksText(*cut));
   else if (!corrected && shown > *criterion.confidence + 1e-9)
-    line.text += fmt::format(" (intervals of {})", base::formatConfidence(shown));
+    line.text += fmt::format(" (intervals of {})", formatConfidence(shown));
   return line;
 }
 

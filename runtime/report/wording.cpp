@@ -239,9 +239,8 @@ std::string fromTo(std::string interval) {
 }
 
 std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension) {
-  return fmt::format("{} within a session and {} between {} sessions",
-                     base::formatQuantity(spreads.within, unit, dimension),
-                     base::formatQuantity(spreads.between, unit, dimension), spreads.sessions);
+  return fmt::format("{} within a session and {} between {} sessions", formatQuantity(spreads.within, unit, dimension),
+                     formatQuantity(spreads.between, unit, dimension), spreads.sessions);
 }
 
 std::vector<std::string> referencesTexts(const Plan& plan) {
