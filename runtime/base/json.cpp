@@ -185,7 +185,7 @@ Value jsonNumber(double number) {
 
 /// The three words that jsonNumber writes, or a plain number.
 std::optional<double> measuredNumber(const Value& value) {
-  for (const double number : {double(NAN), double(INFINITY), -double(INFINITY)})
+  for (const double number : {NAN, INFINITY, -INFINITY})
     if (value.getAsString() && jsonNumber(number) == value) return number;
   return value.getAsNumber();
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -73,8 +72,7 @@ void add(Found& found, Trials& to, const Trial& trial, const judge::Reading& rea
 /// Makes those of a stay's timeouts that count its worst values; of the others one is what was lost.
 void addTimeouts(const Metric& metric, const Found& found, Trials& to) {
   if (found.absent && !found.measured) return;  // this device cannot give the metric
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const double worst = metric.better == plan::Direction::Higher ? -kInfinity : kInfinity;
+  const double worst = metric.better == plan::Direction::Higher ? -INFINITY : INFINITY;
   for (const auto& [block, trial] : to.timeouts) {
     if (to.valid.contains(block)) continue;  // it was tried again
     if (!metric.better || judge::limitMet(*trial) < found.longest) {

@@ -60,7 +60,7 @@ TEST_CASE("a long series is thinned out with both ends, and what is not finite i
   Records records;
   std::vector<double> losses;
   for (int place = 1; place <= 5000; ++place) losses.push_back(place);
-  losses[0] = HUGE_VAL;
+  losses[0] = INFINITY;
   losses[4999] = NAN;
   addCourse(records, "fp64-1", 1, losses);
   losses[4999] = 1;

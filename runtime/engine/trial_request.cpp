@@ -7,9 +7,9 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -250,7 +250,7 @@ TrialRequest serviceRequest(const Setup& setup, const EngineOptions& options, co
   spec.memory_limit = options.memory_limit;
   spec.log_limit = options.log_limit;
   request.log_prefix = plan::outputsOf(folder) + "/expc";
-  request.timeout_seconds = std::numeric_limits<double>::infinity();
+  request.timeout_seconds = INFINITY;
   return request;
 }
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <tuple>
 
 #include "runtime/base/entry.h"
@@ -18,7 +17,7 @@
 namespace expc::judge {
 namespace {
 
-constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoValue = NAN;
 
 /// Later in this order decides what a block's outcome is; 0: no outcome.
 int weight(TrialStatus status) {
@@ -42,7 +41,7 @@ void count(PlaceOutcomes& place, const Outcome& outcome, int times) {
 }
 
 /// NaN stands for no value there, so that a number that is none, which diverged, stands as infinity.
-double orDiverged(double measured) { return std::isnan(measured) ? HUGE_VAL : measured; }
+double orDiverged(double measured) { return std::isnan(measured) ? INFINITY : measured; }
 
 /// The first of `least`, twice that, … that is not below `wanted`: limits that follow durations move seldom, and a
 /// timeout goes on counting until its limit would be twice as large.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "runtime/judge/cells.h"
@@ -42,8 +41,7 @@ Summary summarise(const Evidence& evidence, const Point& point, const Metric& me
   Summary summary;
   summary.point = point.id;
   summary.metric = metric.name;
-  const double worst = metric.better == plan::Direction::Lower ? std::numeric_limits<double>::infinity()
-                                                               : -std::numeric_limits<double>::infinity();
+  const double worst = metric.better == plan::Direction::Lower ? INFINITY : -INFINITY;
   std::vector<double> ranked;
   std::vector<int64_t> sessions, runs;
   bool absent = false;

@@ -3,7 +3,6 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "runtime/base/entry.h"
@@ -19,9 +18,8 @@ using plan::Reason;
 
 /// Worse than every value of the metric; without a direction neither end is the worse one, so that there is no value.
 Reading worstOf(const Metric* declared, const std::string& metric, plan::Worst why) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (declared && !declared->better) return {std::nullopt, why, because({.code = Reason::NoDirection, .name = metric})};
-  return {declared && declared->better == plan::Direction::Higher ? -kInfinity : kInfinity, why};
+  return {declared && declared->better == plan::Direction::Higher ? -INFINITY : INFINITY, why};
 }
 
 /// The reading of one measured value: a number that is not finite diverged, whichever way it is infinite. A

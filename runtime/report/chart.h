@@ -6,7 +6,7 @@
 
 #include <llvm/Support/JSON.h>
 
-#include <limits>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -74,7 +74,7 @@ Forest forest(const std::vector<GridCell>& cells, const std::optional<plan::Boun
 
 /// The range of finite values that an axis must hold; values that are not finite or absent are ignored.
 struct Extent {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
+  double low = INFINITY, high = -low;
   double least = low;  // the lowest value that is no end of an interval
   void add(std::optional<double> value);
   void add(const std::optional<stats::Interval>& interval);

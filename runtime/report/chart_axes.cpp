@@ -33,14 +33,14 @@ constexpr double kUneven = 12;
 
 /// The narrowest and the widest distance of neighbours among sorted numbers.
 struct Distances {
-  double narrow = HUGE_VAL, wide = 0;
+  double narrow = INFINITY, wide = 0;
   explicit Distances(const std::vector<double>& places) {
     for (size_t i = 1; i < places.size(); ++i) {
       narrow = std::min(narrow, places[i] - places[i - 1]);
       wide = std::max(wide, places[i] - places[i - 1]);
     }
   }
-  double unevenness() const { return narrow > 0 ? wide / narrow : HUGE_VAL; }
+  double unevenness() const { return narrow > 0 ? wide / narrow : INFINITY; }
 };
 
 /// Round numbers (1, 2 or 5 times a power of ten apart) between `low` and `high`. Vega names hardly

@@ -39,7 +39,7 @@ struct Drawing {
   /// Returns the position of a value in pixels. Values outside of the scale stick to its edge, slightly beyond it, so
   /// that they do not look like values there.
   double at(double value) const {
-    const double position = log ? (value > 0 ? std::log(value) : -HUGE_VAL) : value;
+    const double position = log ? (value > 0 ? std::log(value) : -INFINITY) : value;
     const double share = (position - low) / (high - low);
     return kMargin + (kWidth - 2 * kMargin) * std::clamp(share, -0.02, 1.02);
   }

@@ -262,8 +262,8 @@ TEST_CASE("a value near its bound is not rounded onto it") {
 
 TEST_CASE("the judgement as JSON survives infinities and says the labels") {
   Example example = exampleResults();
-  example.judgement.summaries[0].median = HUGE_VAL;
-  example.judgement.criteria[0].cells[0].interval = stats::Interval{1.5, HUGE_VAL, 0.95};
+  example.judgement.summaries[0].median = INFINITY;
+  example.judgement.criteria[0].cells[0].interval = stats::Interval{1.5, INFINITY, 0.95};
   const std::string text = base::canonicalJson(resultJson({example.plan, example.judgement, example.results}));
   const auto back = llvm::cantFail(base::parseJson(text));
   const auto& object = *back.getAsObject();

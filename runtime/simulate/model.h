@@ -3,8 +3,8 @@
 // The model that simulated trials are drawn from: a centre of each metric at each point, and the noise around it. Both
 // come from stored trials or from stated numbers; drawing is left to study.h.
 
+#include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@
 namespace expc::simulate {
 
 /// A value that a trial or a truth lacks.
-inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kNone = NAN;
 
 /// Source of a metric's noise: kAssumedNoise for lack of anything better, a number that the user stated, or stored
 /// trials.

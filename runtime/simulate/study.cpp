@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <tuple>
 
 #include "runtime/base/entry.h"
@@ -37,7 +36,7 @@ bool readsCourse(const plan::Term& term) {
 /// interval to read: with too few values, and for a claim about each trial, half the range of the values is taken;
 /// for a single value its distance from the truth.
 double reachOf(const CellEstimate& estimate, double truth, bool of_interval, bool as_share) {
-  if (!estimate.estimate || estimate.values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  if (!estimate.estimate || estimate.values.empty()) return kNone;
   const double centre = *estimate.estimate;
   const auto [low, high] = std::ranges::minmax_element(estimate.values);
   const double reach = of_interval && estimate.interval
@@ -114,8 +113,7 @@ class Run {
     drawn_.endings.resize(scenarios.size());
     spent_.resize(scenarios.size());
     drawn_.coverage.resize(study.plan.criteria.size());
-    for (const std::vector<bool>& assertions : study.by_factor)
-      drawn_.reach.emplace_back(assertions.size(), std::numeric_limits<double>::quiet_NaN());
+    for (const std::vector<bool>& assertions : study.by_factor) drawn_.reach.emplace_back(assertions.size(), kNone);
   }
 
   Drawn all() {
@@ -198,7 +196,7 @@ class Run {
     trial.status = drawStatus((*kind.ends)[point]);
     if (trial.status == TrialStatus::Timeout) {
       trial.seconds = (*kind.ends)[point].limit;
-      trial.limit = std::numeric_limits<double>::infinity();  // counts, as stored timeouts do
+      trial.limit = INFINITY;  // counts, as stored timeouts do
     }
     if (trial.status == TrialStatus::Valid) drawTrial(kind, number, block, trial);
     index_.add(trial);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <random>
 
 #include "runtime/stats/estimators.h"
@@ -13,7 +12,7 @@
 namespace expc::stats {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInf = INFINITY;
 
 /// All averages, sorted.
 std::vector<double> stored(const std::vector<double>& values, double undefined) {

@@ -7,7 +7,7 @@
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
 
-#include <limits>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,8 +62,7 @@ class Nodes {
   /// refused or is gone, or is that of `tick`.
   Expected<std::vector<json::Value>> ask(
       StringRef key, function_ref<json::Object(const Node&)> question, const launch::Say& say,
-      const inputs::Tick& tick = [] { return Error::success(); },
-      double until = std::numeric_limits<double>::infinity());
+      const inputs::Tick& tick = [] { return Error::success(); }, double until = INFINITY);
 
  private:
   Nodes() = default;
