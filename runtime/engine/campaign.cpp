@@ -344,7 +344,7 @@ void Campaign::sayWidths(TrialKind kind) {
   for (const judge::UntilState& state : judge::untilStates(index_, kind)) {
     // Cells that have not even the least number of repetitions have no width to speak of.
     if (state.blocks < plan::designOf(plan_, kind)->repeat) continue;
-    const std::string where = state.where.empty() ? "" : " at " + state.where;
+    const std::string where = base::framed(" at ", state.where);
     std::string text = fmt::format("after {} of at most {} blocks: ", state.blocks, state.most);
     text += state.widest ? fmt::format("half-width of {} is {}{} (target {})", state.until.subject,
                                        judge::widthText(plan_, state.until, *state.widest), where,

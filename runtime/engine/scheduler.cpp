@@ -52,9 +52,8 @@ std::string endsText(const judge::Tally& tally) {
 std::string lackText(const Index& index, TrialKind kind, unsigned number, unsigned repeat) {
   const judge::PlaceOutcomes& outcomes = index.of(kind, number);
   // Reasons may have many lines, such as the end of a log.
-  const std::string reason = firstLine(outcomes.last_reason);
   return fmt::format("{} {} has {} of {}{}", toString(kind), judge::placeLabel(index, index.place(number)),
-                     outcomes.ended, repeat, reason.empty() ? "" : " (" + reason + ")");
+                     outcomes.ended, repeat, base::framed(" (", firstLine(outcomes.last_reason), ")"));
 }
 
 }  // namespace

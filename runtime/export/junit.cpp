@@ -7,6 +7,7 @@
 
 #include "runtime/base/files/marks.h"
 #include "runtime/base/format.h"
+#include "runtime/base/text.h"
 #include "runtime/export/formats.h"
 #include "runtime/judge/meaning.h"
 #include "runtime/report/html_text.h"
@@ -62,9 +63,8 @@ std::string testCase(const Source& source, const report::Judged& judged) {
     lines += one.label + ": " + one.text + "\n";
   // Everything that the report says of it, so that a CI log needs no other file.
   for (const auto& cell : result.cells) lines += report::cellLine(plan, criterion, cell) + "\n";
-  const std::string why = report::whyText(judged);
   return testCase(source, result.name, judge::meaningOf(result),
-                  report::markedVerdict(result) + (why.empty() ? "" : ": " + why), lines);
+                  report::markedVerdict(result) + base::framed(": ", report::whyText(judged)), lines);
 }
 
 /// Returns the suite of a study. Its time is the sum over trials that count, its machine that of the newest session.
@@ -75,8 +75,7 @@ std::string suite(const Source& source) {
   std::string out = fmt::format("  <testsuite name=\"{}\" {} skipped=\"{}\" time=\"{:.3f}\"", xml(source.plan.study),
                                 numbers(counts), counts[size_t(Answer::NotAsked)], seconds);
   if (!source.results.sessions.empty()) {
-    const auto newest =
-        std::ranges::max_element(source.results.sessions, [](const auto& a, const auto& b) { return a.id < b.id; });
+    const auto newest = std::ranges::max_element(source.results.sessions, {}, &store::Session::id);
     // The schema wants a time without fraction and zone; ours is UTC.
     out += fmt::format(" timestamp=\"{}\" hostname=\"{}\"", timeText({newest->last_seen.wall}).substr(0, 19),
                        xml(newest->where.machine()));

@@ -120,7 +120,7 @@ Section verdictsOf(const Plan& plan, std::span<const Side> sides, const std::vec
       const auto line = [&](const auto& cell) { return report::cellLine(plan, claim.criterion, cell); };
       const auto cells = claim.results[i] ? base::textsOf(claim.results[i]->cells, line) : std::vector<std::string>();
       if (every || (claim.changed() && i + 1 == sides.size()))
-        section.say({.text = claim.verdict(i) + (why.empty() ? "" : ": " + why), .of = sides[i].name, .depth = 1});
+        section.say({.text = claim.verdict(i) + base::framed(": ", why), .of = sides[i].name, .depth = 1});
       const std::string look = claim.results[i] ? report::lookText({plan, claim.criterion, *claim.results[i]}) : "";
       if (every && !look.empty()) section.say({.text = look, .depth = 2});
       std::vector<report::Block> lines;

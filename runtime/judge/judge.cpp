@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "runtime/base/text.h"
 #include "runtime/judge/cells.h"
 #include "runtime/judge/criteria.h"
 #include "runtime/judge/meaning.h"
@@ -111,9 +112,9 @@ void noteMissing(const Index& index, const Comparison& comparison, Judgement& ju
     if ((!estimate.values.empty() && !estimate.unusable) || !std::ranges::all_of(cell.points, has_value) ||
         !std::ranges::all_of(terms, on_device))
       continue;
-    const std::string where = cellLabel(index.plan(), comparison.factors, cell);
-    judgement.missing.push_back({comparison.name + (where.empty() ? "" : " at " + where),
-                                 estimate.unusable ? estimate.unusable : estimate.why, Verdict::Inconclusive});
+    judgement.missing.push_back(
+        {comparison.name + base::framed(" at ", cellLabel(index.plan(), comparison.factors, cell)),
+         estimate.unusable ? estimate.unusable : estimate.why, Verdict::Inconclusive});
   }
 }
 

@@ -175,7 +175,7 @@ void prepend(std::vector<std::string>& environment, const char* variable, const 
   const char* others = std::getenv(variable);
   const std::string before = others ? others : "";
   if (before.find(entry) == std::string::npos)
-    environment.push_back(std::string(variable) + "=" + entry + (before.empty() ? "" : ":" + before));
+    environment.push_back(std::string(variable) + "=" + entry + base::framed(":", before));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "runtime/base/numbers.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/grid.h"
+#include "runtime/report/paint.h"
 
 namespace expc::report {
 namespace {
@@ -105,7 +106,7 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
   extent.add(neutral);
   double low = extent.low, high = extent.high;
   Object settings{{"subject", jsonText(subject)},
-                  {"unit", symbol.empty() ? "" : fmt::format(" ({})", symbol)},
+                  {"unit", framed(" (", symbol, ")")},
                   {"title", jsonText(how.empty() ? subject : fmt::format("{} ({})", subject, how))},
                   {"nice", !log},
                   {"extent", Array{factor * low, factor * high}}};

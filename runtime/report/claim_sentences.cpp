@@ -172,7 +172,7 @@ class Clause {
         what = choice.forall() ? choice.extremeOf(told_->cell, of_.result.verdict == Verdict::Fail) : "Best";
         what.consume_back(":");
       }
-      return sentence(fmt::format("{}{}: {}{}", what, place, shownText(), details.empty() ? "" : " (" + details + ")"));
+      return sentence(fmt::format("{}{}: {}{}", what, place, shownText(), framed(" (", details, ")")));
     }
     const CellEstimate& cell = of_.result.cells[told_->cell];
     // Other reasons than an interval around the bound are told by the line of the verdict.
@@ -399,7 +399,7 @@ class Clause {
       if (std::ranges::all_of(all_, same) || (arms_named && (arm == labels[i] || arm == label))) continue;
       plan::addLabel(text, criterion().factors[i], labels[i]);
     }
-    return text.empty() ? "" : " at " + text;
+    return framed(" at ", text);
   }
 
   /// Returns the telling value with as many digits as its interval has.
@@ -433,7 +433,7 @@ class Clause {
       const auto labelOf = [&](unsigned level) { return factor.levels[level].label; };
       plan::addLabel(text, factor.name, listed(textsOf(used, labelOf)));
     }
-    return text.empty() ? "" : " at " + text;
+    return framed(" at ", text);
   }
 
   /// Returns the interval, the number of values, and the medians of the two arms.

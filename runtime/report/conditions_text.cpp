@@ -79,7 +79,7 @@ std::string widenedNotice(const Plan& plan, const Judgement& judgement, const st
   size_t cells = 0;
   const auto add = [&](const auto& one, const std::string& what, const std::string& where) {
     if (!is_widened(one) || cells++ > 0) return;
-    first = fmt::format("{} of {}{}", one.values.size(), what, where.empty() ? "" : " at " + where);
+    first = fmt::format("{} of {}{}", one.values.size(), what, framed(" at ", where));
     worth = one.worth;
   };
   for (const auto& [_, criterion, result] : judgedOf(plan, judgement))

@@ -28,6 +28,7 @@
 #include "runtime/report/document.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/wording.h"
@@ -196,28 +197,27 @@ std::string htmlPage(const Findings& findings, const HtmlOptions& options) {
     body += fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", one.id, one.title, inner);
     navigation += fmt::format("<a href=\"#{}\">{}</a>", one.id, one.title);
   }
-  return withHoles(
-      assets::page(),
-      {{"policy", std::string(kPagePolicy)},
-       {"again", std::string(options.again ? kLoadAgain : "")},
-       {"title", (page.judgement.null_cards ? "Simulated GPUs: " : "") + html(plan.study)},
-       {"study", html(plan.study)},
-       {"lead", plan.doc.empty() ? "" : "<p class=\"lead\">" + htmlProse(plan.doc) + "</p>"},
-       {"answer", page.answer.markup()},
-       {"style", std::string(assets::style())},
-       {"above", nullCardsBanner(page.judgement)},
-       {"live", options.live.empty() ? "" : "<p class=\"notice\" role=\"status\">" + options.live + "</p>\n"},
-       {"facts", pageMarkup(headFacts(page))},
-       {"navigation", navigation},
-       {"notice", page.charts.empty() ? ""
-                  : charts            ? kNoScripts
-                                      : kNoCharts},
-       {"body", body},
-       {"command", html(replicateCommand(plan, options.folder))},
-       {"repeat", pageMarkup(repeatFacts(page))},
-       {"data", dataElement(page)},
-       {"charts", charts ? chartElements(page) : ""},
-       {"script", scriptText(assets::script())}});
+  return withHoles(assets::page(),
+                   {{"policy", std::string(kPagePolicy)},
+                    {"again", std::string(options.again ? kLoadAgain : "")},
+                    {"title", (page.judgement.null_cards ? "Simulated GPUs: " : "") + html(plan.study)},
+                    {"study", html(plan.study)},
+                    {"lead", plan.doc.empty() ? "" : "<p class=\"lead\">" + htmlProse(plan.doc) + "</p>"},
+                    {"answer", page.answer.markup()},
+                    {"style", std::string(assets::style())},
+                    {"above", nullCardsBanner(page.judgement)},
+                    {"live", framed("<p class=\"notice\" role=\"status\">", options.live, "</p>\n")},
+                    {"facts", pageMarkup(headFacts(page))},
+                    {"navigation", navigation},
+                    {"notice", page.charts.empty() ? ""
+                               : charts            ? kNoScripts
+                                                   : kNoCharts},
+                    {"body", body},
+                    {"command", html(replicateCommand(plan, options.folder))},
+                    {"repeat", pageMarkup(repeatFacts(page))},
+                    {"data", dataElement(page)},
+                    {"charts", charts ? chartElements(page) : ""},
+                    {"script", scriptText(assets::script())}});
 }
 
 std::string pageName(const Plan& plan) {

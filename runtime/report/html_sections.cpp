@@ -214,14 +214,13 @@ Facts headFacts(const Page& page) {
   const Plan& plan = page.plan;
   // Trials are counted, not points: one process may measure many.
   const auto valid = std::ranges::count(page.results.trials, TrialStatus::Valid, &Trial::status);
-  const std::string by = page.options.program.empty() ? "" : " by " + page.options.program;
   return factsOf("strip", {{"Workload", workloadText(plan)},
                            {"Selection", selectionText(plan)},
                            {"Points", std::to_string(plan.points.size())},
                            {"Valid trials", std::to_string(valid)},
                            {"Sessions", std::to_string(page.results.sessions.size())},
                            {"Measured on", measuredOnText(plan, page.results)},
-                           {"Written", minuteText(page.options.written) + by}});
+                           {"Written", minuteText(page.options.written) + framed(" by ", page.options.program)}});
 }
 
 std::vector<Block> verdictBlocks(const Page& page) {

@@ -38,6 +38,7 @@
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/report/html_text.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/wording.h"
 #include "runtime/simulate/forecast.h"
 #include "runtime/store/store.h"
@@ -111,7 +112,7 @@ std::string progressText(const Plan& plan, const Results& results, const judge::
     const uint64_t left = judge::remaining(index, design.kind).trials;
     kinds.push_back(fmt::format("{} of {} {} trials", done, done + left, toString(design.kind)));
     if (const auto seconds = index.typicalSeconds(design.kind); seconds && left > 0)
-      kinds.back() += fmt::format(", about {} left", base::durationText(*seconds * double(left)));
+      kinds.back() += fmt::format(", about {} left", durationText(*seconds * double(left)));
   }
   return fmt::format("{}", fmt::join(kinds, "; "));
 }
@@ -143,7 +144,7 @@ class Pages {
       return fmt::format(
           "<!doctype html>\n<html lang=\"en\"><head><title>{0}</title>{1}</head><body><p>{2}</p></body>"
           "</html>\n",
-          html(page.plan.study), kLoadAgain, html(base::printable(toString(std::move(error)))));
+          html(page.plan.study), kLoadAgain, html(printable(toString(std::move(error)))));
     return page.text;
   }
 
@@ -164,7 +165,7 @@ class Pages {
     std::string text;
     for (size_t i = 0; i < pages_.size(); ++i)
       if (&pages_[i] != &shown) text += fmt::format(" <a href=\"/{}\">{}</a>", i, html(pages_[i].plan.study));
-    return text.empty() ? "" : " Other studies of this run:" + text;
+    return framed(" Other studies of this run:", text);
   }
 
   /// Makes the page anew if there is news and its time has come, or the run has ended meanwhile.

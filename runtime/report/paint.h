@@ -12,7 +12,7 @@
 namespace expc::report {
 
 using base::Bounds, base::EstimateText, base::formatAgainst, base::formatConfidence, base::formatEstimate,
-    base::formatInterval, base::formatParts, base::formatQuantity;
+    base::formatInterval, base::formatParts, base::formatQuantity, base::framed;
 using base::counted, base::displayWidth, base::elided, base::InOrder, base::joined, base::listed, base::printable,
     base::shellWord, base::textsOf, base::wrapped;
 

@@ -174,7 +174,7 @@ std::vector<Block> leftOutBlocks(const Plan& plan) {
   std::vector<Block> blocks;
   for (const plan::RemovedGroup& group : plan.removed) {
     say(blocks, {fmt::format("{} removed by {} ({}){}", counted(group.count, "point"), group.rule, group.location,
-                             group.because.empty() ? "" : ": " + group.because),
+                             framed(": ", group.because)),
                  Tone::Plain});
     addExamples(plan, group, blocks);
   }

@@ -195,10 +195,9 @@ struct PlanReport {
     std::erase_if(all, [](const auto& one) { return !one.second.at; });
     return joined(textsOf(all,
                           [&](const auto& one) {
-                            const std::string label = plan.label(*one.second.at);
                             return fmt::format("{} estimated at up to {}{}", one.first,
                                                formatQuantity(one.second.bytes, "B", "bytes"),
-                                               label.empty() ? "" : " (" + label + ")");
+                                               framed(" (", plan.label(*one.second.at), ")"));
                           }),
                   "; ");
   }
@@ -323,16 +322,14 @@ struct PlanReport {
       say(part.blocks, {.text = criterion.text, .of = criterion.name});
       below(criterion.doc);
       if (criterion.not_asked) {
-        below("not judged here: none of its configurations can run" +
-              (criterion.domain.empty() ? "" : " (" + criterion.domain + ")"));
+        below("not judged here: none of its configurations can run" + framed(" (", criterion.domain, ")"));
         continue;
       }
       const plan::Claim& claim = criterion.claim;
       const std::string least = claim.kind == plan::Claim::Kind::AtLeast
                                     ? fmt::format("; at least {} of {}", claim.least, claim.children.size())
                                     : "";
-      below(cellsText(counts.criterion_cells[i], counts.criterion_unfit[i]) + least +
-            (criterion.domain.empty() ? "" : "; " + criterion.domain));
+      below(cellsText(counts.criterion_cells[i], counts.criterion_unfit[i]) + least + framed("; ", criterion.domain));
       if (extras.counts) continue;
       if (const std::string metric = missingHere(criterion); !metric.empty()) {
         below(metric + " is not measured on this device, so this cannot be judged here");

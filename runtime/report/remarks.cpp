@@ -21,7 +21,7 @@ namespace {
 /// Returns how adaptive repetition ended: "timed trials, 12 of at most 20 repetitions: widest half-width of gain is 0.9
 /// % at …, 1.0 % was asked (met)".
 std::string untilResultText(const Plan& plan, const judge::UntilState& state) {
-  const std::string where = state.where.empty() ? "" : " at " + state.where;
+  const std::string where = framed(" at ", state.where);
   const std::string so_far =
       fmt::format("{} trials, {} of at most {} repetitions: ", toString(state.kind), state.blocks, state.most);
   if (!state.widest) return so_far + fmt::format("no interval of {} yet{}", state.until.subject, where);

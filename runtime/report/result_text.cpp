@@ -39,7 +39,7 @@ std::string commandText(const plan::Workload& workload) {
   StringRef whole = words.back();
   whole.consume_front("cd \"$$EXPC_STUDY_FOLDER\" && ");
   const auto typed_word = [](const std::string& word) {
-    return word.find_first_of(" '\"\\") == std::string::npos ? word : base::shellWord(word);
+    return word.find_first_of(" '\"\\") == std::string::npos ? word : shellWord(word);
   };
   std::string text = shell ? whole.str() : joined(textsOf(words, typed_word), " ");
   for (const auto& [coded, typed] : {std::pair("$$", "$"), {"${", "{"}})
@@ -103,16 +103,16 @@ struct ResultReport : Findings {
     if (std::string wide = widenedNotice(plan, judgement, textsOf(plan.metrics, &Metric::name)); !wide.empty())
       say(blocks, {.text = std::move(wide)});
     if (!missingRemarks(*this).empty()) say(blocks, {.text = trialsText(*this), .word = "Trials", .room = kRoom});
-    say(blocks, {.text = fmt::format("Study {} (continue: expc run {})   Page {}", plan.source,
-                                     base::shellWord(plan.source), options.html_path),
+    say(blocks, {.text = fmt::format("Study {} (continue: expc run {})   Page {}", plan.source, shellWord(plan.source),
+                                     options.html_path),
                  .whole = true});
   }
 
   void build() {
     nullCards();
-    const std::string selection = selectionText(plan), devices = measuredOnText(plan, results);
+    const std::string devices = measuredOnText(plan, results);
     const Answer answer = answerOf(*this);
-    say(blocks, {.of = plan.study + (selection.empty() ? "" : ", " + selection)});
+    say(blocks, {.of = plan.study + framed(", ", selectionText(plan))});
     if (!plan.doc.empty()) say(blocks, {plan.doc});
     blocks.emplace_back(answer.block());
     verdicts(answer);

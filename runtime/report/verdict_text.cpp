@@ -72,7 +72,7 @@ std::string adviceText(const Criterion& criterion, const judge::NextStep& next, 
       return fmt::format(
           "Out of reach with this noise: about {} blocks for an 80 % chance{}. Reduce the noise, {}claim a bound "
           "further from the estimate{}.",
-          roughly(next.blocks), fewer.empty() ? "" : "; " + fewer, criterion.cells.size() > 1 ? "" : "or ",
+          roughly(next.blocks), framed("; ", fewer), criterion.cells.size() > 1 ? "" : "or ",
           criterion.cells.size() > 1 ? ", or ask about fewer configurations" : "");
     case Reach::Trend:
       return "More blocks do not help while values drift over the run. Remove the trend first (a longer warm-up, fixed "
@@ -99,7 +99,7 @@ std::string adviceText(const Criterion& criterion, const judge::NextStep& next, 
                          next.towards == Verdict::Inconclusive
                              ? ""
                              : fmt::format(", probably as {}", judge::meaningOf(next.towards).word),
-                         fewer.empty() ? "" : "; " + fewer);
+                         framed("; ", fewer));
   }
   return "";
 }
@@ -109,8 +109,7 @@ namespace {
 /// Returns " (at level=1)"; "" if there is one cell only.
 std::string whereText(const Plan& plan, const Criterion& criterion, const CellEstimate& cell) {
   const bool known = cell.cell < criterion.cells.size();
-  const std::string where = known ? cellLabel(plan, criterion, criterion.cells[cell.cell]) : std::string();
-  return where.empty() ? "" : " (at " + where + ")";
+  return framed(" (at ", known ? cellLabel(plan, criterion, criterion.cells[cell.cell]) : std::string(), ")");
 }
 
 /// Returns why intervals are wider than the scatter of values makes them: correlation, or the steps of a clock, each
@@ -333,7 +332,7 @@ std::string countsText(const Judged& of) {
 std::string testedText(const Judged& of, const Results& results) {
   const std::string& domain = of.criterion.domain;
   if (of.result.scope.complete == 0 || !coresStandForGpus(of.plan, results)) return domain;
-  return (domain.empty() ? "" : domain + "; ") + "run on CPU cores, not GPUs";
+  return framed("", domain, "; ") + "run on CPU cores, not GPUs";
 }
 
 std::vector<Judged> judgedOf(const Plan& plan, const Judgement& judgement) {
@@ -482,8 +481,7 @@ std::string otherLooksText(const CriterionResult& result) {
 
 std::string surenessText(const Judged& of) {
   if (of.result.verdict == Verdict::NotAsked) return "";
-  const std::string worth = worthText(of);
-  return (worth.empty() ? "" : worth + "; ") + countsText(of);
+  return framed("", worthText(of), "; ") + countsText(of);
 }
 
 std::vector<Fact> verdictNotes(const Findings& findings, const Judged& of) {

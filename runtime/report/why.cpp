@@ -389,7 +389,7 @@ class Explainer : CellChoice {
       counts.push_back(fmt::format("{} {}", passing, passing == 1 ? "passes" : "pass"));
     if (const size_t failing = with(Verdict::Fail).size())
       counts.push_back(fmt::format("{} {}", failing, failing == 1 ? "fails" : "fail"));
-    return counts.empty() ? "" : fmt::format(" ({})", joined(counts));
+    return framed(" (", joined(counts), ")");
   }
 
   /// Formats the estimate of a cell: "1.52x [1.48x, 1.57x]", "7.00 GiB in every run".
@@ -439,22 +439,15 @@ class Explainer : CellChoice {
 
   /// Returns " at gpus=2": what tells a cell from the others, with its assertion where several hold or fail; "
   /// (gpus=2)" for a single cell.
-  std::string at(size_t index) const {
-    const std::string text = cells_.size() == 1 ? label(index) : prefixOf(index);
-    return text.empty() ? "" : " at " + text;
-  }
-  std::string placeBehind(size_t index) const {
-    const std::string text = label(index);
-    return text.empty() ? "" : " (" + text + ")";
-  }
+  std::string at(size_t index) const { return framed(" at ", cells_.size() == 1 ? label(index) : prefixOf(index)); }
+  std::string placeBehind(size_t index) const { return framed(" (", label(index), ")"); }
   std::string prefixOf(size_t index) const {
     return isComposed(criterion_) ? judge::cellLabel(plan_, criterion_.factors, planned(index)) : commonLabel({index});
   }
 
   /// Returns the label as a prefix: "precision=fp32: "; "" without one.
   std::string prefix(size_t index) const {
-    const std::string text = cells_.size() == 1 || isComposed(criterion_) ? label(index) : commonLabel({index});
-    return text.empty() ? "" : text + ": ";
+    return framed("", cells_.size() == 1 || isComposed(criterion_) ? label(index) : commonLabel({index}), ": ");
   }
 
   /// Whether cells have bounds of their own, as in agreement with a reference.

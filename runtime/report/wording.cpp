@@ -141,7 +141,7 @@ std::vector<std::pair<std::string, std::string>> fixedParameters(const Plan& pla
 
 std::string placeText(const Plan& plan, const Place& place) {
   const Point* point = plan.findPoint(place.point);
-  return (point ? plan.label(*point) : place.point) + (place.control.empty() ? "" : " (control " + place.control + ")");
+  return (point ? plan.label(*point) : place.point) + framed(" (control ", place.control, ")");
 }
 
 std::string assertionText(const Criterion& criterion) {

@@ -25,6 +25,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
+#include "runtime/base/text.h"
 #include "runtime/validity/readings.h"
 
 namespace expc::validity {
@@ -153,7 +154,7 @@ Findings others(const Machine& machine, const std::string& root) {
   else
     findings.push_back({Weight::Spoils, "others",
                         fmt::format("other processes use {:.0f} % of the cores{}", share * 100,
-                                    who.empty() ? "" : fmt::format(", such as {}", fmt::join(who, ", "))),
+                                    base::framed(", such as ", base::joined(who))),
                         "trials compete for cores, caches and memory",
                         "stop them or wait; `other_cpu 5%` in a design repeats disturbed trials"});
   // Pressure is a total in seconds, so its growth over the watch is compared with a share of the watch.
