@@ -261,7 +261,7 @@ bool isAt(const Point& point, const std::map<unsigned, unsigned>& place) {
 }  // namespace
 
 const TimedEffect* Attribution::mayBeNone() const {
-  const auto found = std::ranges::find_if(timed, [](const TimedEffect& one) { return one.may_be_none; });
+  const auto found = std::ranges::find(timed, true, &TimedEffect::may_be_none);
   return found == timed.end() ? nullptr : &*found;
 }
 

@@ -34,9 +34,8 @@ bool sharesRank(const Metric& metric, const std::vector<judge::PointValue>& a, c
   if (const auto interval = stats::signedRank(differences).interval(confidence))
     return interval->low <= 0 && interval->high >= 0;
   if (!metric.exact) return true;
-  const auto less = [](const judge::PointValue& x, const judge::PointValue& y) { return x.value < y.value; };
-  const auto [low_a, high_a] = std::ranges::minmax_element(a, less);
-  const auto [low_b, high_b] = std::ranges::minmax_element(b, less);
+  const auto [low_a, high_a] = std::ranges::minmax_element(a, {}, &judge::PointValue::value);
+  const auto [low_b, high_b] = std::ranges::minmax_element(b, {}, &judge::PointValue::value);
   return low_a->value <= high_b->value && low_b->value <= high_a->value;
 }
 

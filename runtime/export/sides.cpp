@@ -216,9 +216,7 @@ Section scopeOf(const describe::Sides& sides) {
 /// Returns what fails after and did not before, and what one side has no value of, so that it cannot be compared.
 std::vector<MissingThing> missingOf(const Plan& plan, const Judgement& before, const Judgement& after) {
   std::vector<MissingThing> all = report::missingThings(plan, after);
-  const auto known = [&](const std::string& what) {
-    return std::ranges::any_of(all, [&](const MissingThing& one) { return one.what == what; });
-  };
+  const auto known = [&](const std::string& what) { return std::ranges::count(all, what, &MissingThing::what) > 0; };
   const auto ran_out = [](const PointStatus& status) { return status.infeasible >= judge::kInfeasibleBlocks; };
   for (const MissingThing& one : report::missingThings(plan, before))
     if (!known(one.what)) all.push_back({one.what, "no value before: " + one.why, Verdict::Inconclusive});
@@ -323,8 +321,7 @@ Verdict outcomeOf(const describe::Sides& sides, const std::vector<Claim>& claims
                   const std::vector<MissingThing>& missing) {
   const auto any = [&](const auto& holds) { return std::ranges::any_of(sides.shifts, holds); };
   const bool lost = std::ranges::any_of(claims, &Claim::lost);
-  if (std::ranges::any_of(missing, [](const MissingThing& one) { return one.verdict == Verdict::Broken; }))
-    return Verdict::Broken;
+  if (std::ranges::count(missing, Verdict::Broken, &MissingThing::verdict) > 0) return Verdict::Broken;
   if (any([&](const Shift& shift) { return shift.regression || (lost && shift.moved && shift.worse.value_or(true)); }))
     return Verdict::Fail;
   const bool open = lost || !missing.empty() || sides.only_before + sides.only_after > 0 || any(&Shift::open);

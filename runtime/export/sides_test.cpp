@@ -20,8 +20,7 @@ struct Twice {
     std::erase_if(criteria, [](const auto& one) { return one.verdict != judge::Verdict::Pass || !one.isFinal(); });
     REQUIRE_FALSE(criteria.empty());
     std::erase_if(example.plan.criteria, [&](const plan::Criterion& criterion) {
-      return std::none_of(criteria.begin(), criteria.end(),
-                          [&](const auto& one) { return one.name == criterion.name; });
+      return std::ranges::none_of(criteria, [&](const auto& one) { return one.name == criterion.name; });
     });
     example.judgement.missing.clear();
     for (const char* name : {"here", "there"}) sides.push_back({name, example.results, example.judgement});

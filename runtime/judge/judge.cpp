@@ -22,8 +22,7 @@ PointStatus statusOf(const Evidence& evidence, const Point& point, const KindDes
   const PlaceOutcomes& outcomes = evidence.index.of(design.kind, point.id);
   PointStatus status{outcomes, point.id, design.kind};
   status.planned = point.startable() ? plannedOf(design, outcomes.ended) : 0;
-  status.lost = std::ranges::count_if(outcomes.outcomes,
-                                      [](const Outcome& outcome) { return outcome.status == TrialStatus::Failed; });
+  status.lost = std::ranges::count(outcomes.outcomes, TrialStatus::Failed, &Outcome::status);
   for (const auto& [metric, column] : evidence.index.columns())
     if (!outcomes.not_on_device.empty() && outcomes.not_on_device[column]) status.not_on_device.push_back(metric);
   status.lacking = point.startable() && !outcomes.outcomes.empty() && !evidence.index.settled(design.kind, outcomes) &&

@@ -119,7 +119,7 @@ std::set<unsigned> LookHistory::before(unsigned values) const {
 std::vector<stats::LookAt> LookHistory::spending(unsigned values, unsigned of, Place place) const {
   std::set<unsigned> at;
   if (place == Place::Planned)
-    std::copy_if(looks.begin(), looks.end(), std::inserter(at, at.end()), [&](unsigned one) { return one < values; });
+    std::ranges::copy_if(looks, std::inserter(at, at.end()), [&](unsigned one) { return one < values; });
   else
     at = before(values);
   at.insert(values);

@@ -118,7 +118,7 @@ Deficits deficitsNow(const Index& index, const KindDesign& design, const Progres
   if (largest(deficits) > 0 || !adapts(design)) return deficits;
   if (looksAtWidths(index, design.kind)) {
     const std::vector<UntilState> states = untilStates(index, design.kind);
-    if (std::ranges::all_of(states, [](const UntilState& state) { return state.over; })) return deficits;
+    if (std::ranges::all_of(states, &UntilState::over)) return deficits;
   }
   // The fewest repetitions that lack something: what is lacking only grows with them.
   unsigned low = design.repeat, high = design.most();

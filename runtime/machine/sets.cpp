@@ -174,7 +174,7 @@ const std::vector<AlikeSets::Kind>& AlikeSets::kinds(unsigned wanted) const {
   if (!is_new || wanted == 0 || wanted > devices_.size()) return kinds;
   for (const Set& set : candidates(wanted, devices_.size())) {
     Kind kind = kindOf(set);
-    auto found = std::ranges::find_if(kinds, [&](const Kind& one) { return one.name == kind.name; });
+    auto found = std::ranges::find(kinds, kind.name, &Kind::name);
     if (found == kinds.end()) found = kinds.insert(kinds.end(), std::move(kind));
     found->sets.push_back(set);
   }

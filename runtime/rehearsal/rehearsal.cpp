@@ -102,12 +102,12 @@ std::optional<double> over(double amount, const std::optional<double>& rate) {
 std::string_view toString(Outcome outcome) { return base::wordOf(kOutcomes, outcome); }
 
 const Point* Study::find(std::string_view point) const {
-  const auto found = std::ranges::find_if(points, [&](const Point& one) { return one.point == point; });
+  const auto found = std::ranges::find(points, point, &Point::point);
   return found == points.end() ? nullptr : &*found;
 }
 
 void Study::put(Point point) {
-  const auto found = std::ranges::find_if(points, [&](const Point& p) { return p.point == point.point; });
+  const auto found = std::ranges::find(points, point.point, &Point::point);
   if (found == points.end())
     points.push_back(std::move(point));
   else

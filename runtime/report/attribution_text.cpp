@@ -214,8 +214,7 @@ std::pair<std::string, std::string> levelNames(const Plan& plan, const describe:
 
 std::string withoutAttribution(const Findings& findings) {
   const auto& [plan, judgement, results] = findings;
-  const bool designed =
-      std::ranges::any_of(plan.design.kinds, [](const auto& design) { return design.kind == TrialKind::Profile; });
+  const bool designed = plan::designOf(plan, TrialKind::Profile) != nullptr;
   // Without a comparison of two points nobody expects an attribution.
   const bool pairs = std::ranges::any_of(plan.comparisons, [](const auto& comparison) {
     return std::ranges::any_of(comparison.cells, [](const plan::Cell& cell) { return cell.points.size() == 2; });

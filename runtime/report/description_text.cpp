@@ -137,7 +137,7 @@ Part driftText(const std::vector<describe::Drift>& drifts) {
 Part outlierText(const Plan& plan, const std::vector<describe::Outlier>& outliers, const Results& results) {
   Part part = described("Outliers", "far outside the quartiles of their point; included in all results");
   for (const describe::Outlier& one : outliers) {
-    const auto trial = std::ranges::find_if(results.trials, [&](const Trial& other) { return other.id == one.trial; });
+    const auto trial = std::ranges::find(results.trials, one.trial, &Trial::id);
     // The value and its median get the same unit, that of the larger one.
     const double larger = std::max(std::abs(one.value), std::abs(one.median));
     std::string text =

@@ -144,8 +144,7 @@ std::string beginningOf(const std::string& reason) {
 
 /// Counts the points with an outcome.
 size_t countOf(const rehearsal::Study& study, Outcome outcome) {
-  return size_t(
-      std::ranges::count_if(study.points, [&](const rehearsal::Point& seen) { return seen.outcome == outcome; }));
+  return size_t(std::ranges::count(study.points, outcome, &rehearsal::Point::outcome));
 }
 
 /// Returns how many points were rehearsed, and on which cards.

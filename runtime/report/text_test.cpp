@@ -204,8 +204,7 @@ TEST_CASE("descriptions stand where the study asks for them in a table") {
 
 TEST_CASE("trials of a point that fail alike are one line") {
   Example example = exampleResults();
-  const auto failed = std::find_if(example.results.trials.begin(), example.results.trials.end(),
-                                   [](const auto& trial) { return trial.status == store::TrialStatus::Failed; });
+  const auto failed = std::ranges::find(example.results.trials, store::TrialStatus::Failed, &store::Trial::status);
   REQUIRE(failed != example.results.trials.end());
   const store::Trial again = *failed;
   example.results.trials.push_back(again);

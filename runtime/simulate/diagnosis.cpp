@@ -288,7 +288,7 @@ struct Designer {
     CriterionDiagnosis& result = diagnosis.criteria[c];
     const Criterion& criterion = plan.criteria[c];
     if (!facts[c].values.empty()) {
-      const auto [least, most] = std::minmax_element(facts[c].values.begin(), facts[c].values.end());
+      const auto [least, most] = std::ranges::minmax_element(facts[c].values);
       result.known = facts[c].from;
       result.least = *least;
       result.most = *most;
@@ -324,20 +324,20 @@ struct Designer {
   void findPower(size_t c, bool own) {
     CriterionDiagnosis& result = diagnosis.criteria[c];
     const Criterion& criterion = plan.criteria[c];
-    const auto at = [&](auto chance, auto first, auto last) -> std::optional<double> {
+    const auto at = [&](double Chances::* chance, auto first, auto last) -> std::optional<double> {
       for (auto sweep = first; sweep != last; ++sweep) {
-        if (chance(sweep->chances) < kPower) continue;
+        if (sweep->chances.*chance < kPower) continue;
         if (sweep == first) return sweep->distance;
         const auto before = std::prev(sweep);
-        const double rise = chance(sweep->chances) - chance(before->chances);
-        return before->distance + (sweep->distance - before->distance) * (kPower - chance(before->chances)) / rise;
+        const double less = before->chances.*chance, rise = sweep->chances.*chance - less;
+        return before->distance + (sweep->distance - before->distance) * (kPower - less) / rise;
       }
       return std::nullopt;
     };
     const auto middle = std::ranges::find_if(result.sweeps, [](const Sweep& sweep) { return sweep.distance >= 0; });
-    result.passes_at = at([](const Chances& chances) { return chances.pass; }, middle, result.sweeps.end());
+    result.passes_at = at(&Chances::pass, middle, result.sweeps.end());
     const auto outwards = std::make_reverse_iterator(std::next(middle));
-    result.fails_at = at([](const Chances& chances) { return chances.fail; }, outwards, result.sweeps.rend());
+    result.fails_at = at(&Chances::fail, outwards, result.sweeps.rend());
     if (own) return;
     const auto value = [&](const std::optional<double>& distance) -> std::optional<double> {
       if (!distance) return std::nullopt;

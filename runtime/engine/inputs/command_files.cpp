@@ -214,10 +214,10 @@ class Finder {
     for (const std::string& pattern : command_.copied) TRY(inputsMatching(pattern, true));
     for (const std::string& pattern : command_.inputs) TRY(inputsMatching(pattern, false));
     for (const auto* arguments : started_) TRY(inputsAmong(*arguments));
-    const auto before = [](const InputFile& a, const InputFile& b) { return a.path < b.path; };
-    const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
-    std::ranges::stable_sort(files_.inputs, before);  // stable, so that the first way to name a file stays first
-    files_.inputs.erase(std::unique(files_.inputs.begin(), files_.inputs.end(), same), files_.inputs.end());
+    // Stable, so that the first way to name a file stays first.
+    std::ranges::stable_sort(files_.inputs, {}, &InputFile::path);
+    const auto others = std::ranges::unique(files_.inputs, {}, &InputFile::path);
+    files_.inputs.erase(others.begin(), others.end());
     lookAtImports();
     return Error::success();
   }
