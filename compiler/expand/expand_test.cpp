@@ -12,7 +12,7 @@ using expand::kOpen;
 
 namespace {
 
-using Point = std::vector<unsigned>;
+using Indices = std::vector<unsigned>;
 using Slugs = std::vector<std::string>;
 
 struct Expanded {
@@ -23,8 +23,8 @@ struct Expanded {
   }
   void compile() { space = expand::Space::compile(selected, fixture.emitter); }
 
-  std::vector<Point> points() {
-    std::vector<Point> result;
+  std::vector<Indices> points() {
+    std::vector<Indices> result;
     points::Survey survey(*space);
     const expand::Walk walk = expand::walk(*space, {.count_removed = true}, [&](expand::Levels point) {
       survey.seen.add(point);
@@ -51,7 +51,7 @@ struct Expanded {
   /// Points as sets of labels, so that the order of declarations does not matter.
   std::set<std::string> labels() {
     std::set<std::string> result;
-    for (const Point& point : points()) {
+    for (const Indices& point : points()) {
       std::set<std::string> parts;
       for (unsigned i = 0; i < point.size(); ++i)
         if (point[i] != kAbsent)
@@ -74,7 +74,7 @@ struct Expanded {
 
 TEST_CASE("points come in declared order") {
   Expanded study("factor gpus in { 2, 1 } factor batch in { 32, 64 } exclude gpus == 2 and batch == 64");
-  CHECK(study.points() == std::vector<Point>{{0, 0}, {1, 0}, {1, 1}});
+  CHECK(study.points() == std::vector<Indices>{{0, 0}, {1, 0}, {1, 1}});
   CHECK(study.product == 4);
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("a rule is applied as soon as its factors are chosen, and counts all t
   CHECK(study.points().size() == 4);
   CHECK(study.removed[0].count == 8 * 1000 * 2);
   CHECK(study.removed[1].count == 2 * 999 * 2);
-  CHECK(study.removed[0].examples.at(0) == Point{2, kOpen, kOpen});
+  CHECK(study.removed[0].examples.at(0) == Indices{2, kOpen, kOpen});
 }
 
 TEST_CASE("a study without factors is one point") {
@@ -106,32 +106,32 @@ TEST_CASE("a factor that is not active multiplies nothing") {
   // `method` decides whether `rank` is active, and is declared after it.
   Expanded study("factor rank in { 8, 64 } factor method in { none, lora, qlora } factor gpus in 1..2");
   CHECK(study.space->order() == std::vector<unsigned>{1, 0, 2});
-  CHECK(study.points() == std::vector<Point>{{kAbsent, 0, 0},
-                                             {kAbsent, 0, 1},
-                                             {0, 1, 0},
-                                             {0, 1, 1},
-                                             {1, 1, 0},
-                                             {1, 1, 1},
-                                             {0, 2, 0},
-                                             {0, 2, 1},
-                                             {1, 2, 0},
-                                             {1, 2, 1}});
+  CHECK(study.points() == std::vector<Indices>{{kAbsent, 0, 0},
+                                               {kAbsent, 0, 1},
+                                               {0, 1, 0},
+                                               {0, 1, 1},
+                                               {1, 1, 0},
+                                               {1, 1, 1},
+                                               {0, 2, 0},
+                                               {0, 2, 1},
+                                               {1, 2, 0},
+                                               {1, 2, 1}});
   CHECK(study.product == 10);
-  CHECK(study.space->contains(Point{kAbsent, 0, 1}));
-  CHECK(!study.space->contains(Point{0, 0, 1}));
-  CHECK(!study.space->contains(Point{kAbsent, 1, 1}));
+  CHECK(study.space->contains(Indices{kAbsent, 0, 1}));
+  CHECK(!study.space->contains(Indices{0, 0, 1}));
+  CHECK(!study.space->contains(Indices{kAbsent, 1, 1}));
   using Kind = expand::Obstacle::Kind;
-  CHECK((study.space->whyNot(Point{0, 0, 1})->kind == Kind::Inactive));
-  CHECK((study.space->whyNot(Point{kAbsent, 1, 1})->kind == Kind::Unchosen));
-  CHECK(!study.space->whyNot(Point{0, 1, 1}));
+  CHECK((study.space->whyNot(Indices{0, 0, 1})->kind == Kind::Inactive));
+  CHECK((study.space->whyNot(Indices{kAbsent, 1, 1})->kind == Kind::Unchosen));
+  CHECK(!study.space->whyNot(Indices{0, 1, 1}));
 }
 
 TEST_CASE("a study narrows where a factor varies; elsewhere it has its default, which only the workload sees") {
   Expanded study(
       "factor batch in { 16, 64 } when gpus > 1 factor gpus in { 1, 2 } exclude (batch ?? 0) == 0 and gpus == 2");
-  CHECK(study.points() == std::vector<Point>{{kAbsent, 0}, {0, 1}, {1, 1}});
+  CHECK(study.points() == std::vector<Indices>{{kAbsent, 0}, {0, 1}, {1, 1}});
   expand::Assignment at(study.selected);
-  at.set(Point{kAbsent, 0});
+  at.set(Indices{kAbsent, 0});
   REQUIRE(!at.resolve());
   unsigned batch = unsigned(study.space->study().findParameter("batch"));
   REQUIRE(at.value(batch));
@@ -166,7 +166,7 @@ TEST_CASE("what a cut branch would have held is counted with activity") {
 TEST_CASE("factors in lockstep are one") {
   Expanded study(
       "factor (batch, size) in { (16, 64px), (32, 224px), (64, 64px) } factor gpus in 1..2 exclude batch == 64");
-  CHECK(study.points() == std::vector<Point>{{0, 0}, {0, 1}, {1, 0}, {1, 1}});
+  CHECK(study.points() == std::vector<Indices>{{0, 0}, {0, 1}, {1, 0}, {1, 1}});
   CHECK(study.product == 6);
   CHECK(study.fixture.slugs() == Slugs{"level-never-occurs"});
 }
@@ -249,7 +249,7 @@ TEST_CASE("random studies: size, membership and order of declarations") {
       for (const std::string& part : parts) body += part + " ";
       Expanded study(body);
       REQUIRE_MESSAGE(study.space, study.fixture.text());
-      std::vector<Point> points = study.points();
+      std::vector<Indices> points = study.points();
       CHECK(points.size() + study.removedInAll() == study.product);
       // A limit one below the number of points is found before any point is visited.
       uint64_t visited = 0;
@@ -261,10 +261,10 @@ TEST_CASE("random studies: size, membership and order of declarations") {
       CHECK((walk(points.size()) == expand::Space::End::Done));
       CHECK(visited == points.size());
       // `contains` agrees with the walk for every combination of levels, whether or not activity allows it.
-      std::set<Point> set(points.begin(), points.end());
+      std::set<Indices> set(points.begin(), points.end());
       CHECK(set.size() == points.size());
       size_t found = 0;
-      Point at(study.space->width());
+      Indices at(study.space->width());
       auto all = [&](auto& self, size_t factor) -> void {
         if (factor == at.size()) {
           bool member = study.space->contains(at);

@@ -36,7 +36,7 @@ class Kernels : public nullgpu::Listener {
   long count(const std::string& name) {
     c10::cuda::device_synchronize();
     const std::lock_guard lock(mutex_);
-    return std::count(names_.begin(), names_.end(), name);
+    return std::ranges::count(names_, name);
   }
   size_t all() {
     c10::cuda::device_synchronize();

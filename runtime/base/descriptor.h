@@ -45,3 +45,7 @@ struct Pipe {
 };
 
 }  // namespace expc::base
+
+namespace expc {
+using base::Descriptor;
+}

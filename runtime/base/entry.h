@@ -20,3 +20,7 @@ auto valueIn(const auto& map, const auto& key) {
 }
 
 }  // namespace expc::base
+
+namespace expc {
+using base::entryOf, base::valueIn;
+}

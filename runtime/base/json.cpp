@@ -12,6 +12,7 @@
 #include <iterator>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 
 namespace expc::base {
@@ -147,9 +148,7 @@ std::optional<std::string> withoutHighPairs(std::string_view text) {
 
 /// LLVM's parser recurses for each level, so depth is checked before it starts.
 Expected<Value> parseJson(std::string_view text) {
-  if (const auto at = tooDeep(text))
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), "nested deeper than %u levels at byte %zu",
-                                   kMaxJsonDepth, *at);
+  if (const auto at = tooDeep(text)) return failure("nested deeper than {} levels at byte {}", kMaxJsonDepth, *at);
   const auto rewritten = withoutHighPairs(text);
   return json::parse(rewritten ? *rewritten : text);
 }
@@ -186,7 +185,7 @@ Value jsonNumber(double number) {
 
 /// The three words that jsonNumber writes, or a plain number.
 std::optional<double> measuredNumber(const Value& value) {
-  for (const double number : {double(NAN), double(INFINITY), -double(INFINITY)})
+  for (const double number : {NAN, INFINITY, -INFINITY})
     if (value.getAsString() && jsonNumber(number) == value) return number;
   return value.getAsNumber();
 }

@@ -72,3 +72,7 @@ class JsonErrors {
 };
 
 }  // namespace expc::base
+
+namespace expc {
+using base::canonicalJson, base::jsonText, base::parseJson;
+}

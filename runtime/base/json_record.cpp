@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 
 namespace expc::base {
@@ -39,7 +40,7 @@ void JsonErrors::add(const JsonPath& at, const llvm::Twine& message) {
 
 Error JsonErrors::take(const llvm::Twine& what) const {
   if (first_.empty()) return Error::success();
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), what.str() + " cannot be read: " + first_);
+  return failure("{} cannot be read: {}", what.str(), first_);
 }
 
 JsonRecord::JsonRecord(JsonErrors& errors, const Value& value, const JsonPath& at)

@@ -336,3 +336,7 @@ Expected<T> readRecord(const json::Value& value, StringRef what, Describe descri
 }
 
 }  // namespace expc::base
+
+namespace expc {
+using base::JsonRecord;
+}

@@ -82,9 +82,18 @@ constexpr double kFarBelow = 100;
 /// Values keep the unit of their bound between these multiples of it.
 constexpr double kLeastOfUnit = 0.01, kMostOfUnit = 1e5;
 
+bool isWhole(double value) { return !std::isfinite(value) || value == std::floor(value); }
+
+/// How values are to be written, apart from their size.
+struct Manner {
+  std::string_view unit, dimension;
+  const Bounds& bounds;
+  const ColumnStyle& column;
+};
+
 /// The unit for values of up to `magnitude`: that of their bound, else of their column, else their own.
-DisplayUnit unitFor(double magnitude, std::string_view unit, std::string_view dimension, const Bounds& bounds,
-                    const ColumnStyle& column) {
+DisplayUnit unitFor(double magnitude, const Manner& manner) {
+  const auto& [unit, dimension, bounds, column] = manner;
   const double size = bounds.unit.size;
   if (size > 0 && (magnitude == 0 || (magnitude >= kLeastOfUnit * size && magnitude < kMostOfUnit * size)) &&
       !isShare(unit, dimension))
@@ -93,13 +102,13 @@ DisplayUnit unitFor(double magnitude, std::string_view unit, std::string_view di
   return displayUnit(far_below || column.magnitude <= 0 ? magnitude : column.magnitude, unit, dimension);
 }
 
-/// The style for values up to `magnitude`. `whole`: all of them are whole numbers.
-Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_view dimension, const Bounds& bounds,
-               const ColumnStyle& column) {
-  const DisplayUnit shown_in = unitFor(magnitude, unit, dimension, bounds, column);
+/// The style for values, if their largest magnitude is taken to be `magnitude`.
+Style styleFor(std::initializer_list<double> values, double magnitude, const Manner& manner) {
+  const auto& [unit, dimension, bounds, column] = manner;
+  const DisplayUnit shown_in = unitFor(magnitude, manner);
   Style style{shown_in.size, (shown_in.symbol == "x" || shown_in.symbol.empty() ? "" : " ") + shown_in.symbol, 0};
   const bool share = isShare(shown_in.symbol, dimension), time = unit == "s";
-  if (whole && !share && !time && unit != "x" && shown_in.size == 1) return style;
+  if (!share && !time && unit != "x" && shown_in.size == 1 && std::ranges::all_of(values, isWhole)) return style;
   if (column.decimals >= 0 && magnitude * kFarBelow >= column.magnitude) {
     style.decimals = column.decimals;
     return style;
@@ -118,14 +127,13 @@ Style styleFor(double magnitude, bool whole, std::string_view unit, std::string_
 /// The largest magnitude of the finite values.
 double magnitudeOf(std::initializer_list<double> values) {
   double largest = 0;
-  for (const double value : values) {
+  for (const double value : values)
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-  }
   return largest;
 }
 
-bool allWhole(std::initializer_list<double> values) {
-  return std::ranges::all_of(values, [](double v) { return !std::isfinite(v) || v == std::floor(v); });
+Style styleFor(std::initializer_list<double> values, const Manner& manner) {
+  return styleFor(values, magnitudeOf(values), manner);
 }
 
 /// Adds decimals until every value that differs from a bound also prints differently. The slack is that of
@@ -174,15 +182,14 @@ std::string formatQuantity(double value, std::string_view unit, std::string_view
 
 std::string formatAgainst(double value, const Bounds& bounds, std::string_view unit, std::string_view dimension,
                           const ColumnStyle& column) {
-  Style style = styleFor(magnitudeOf({value}), allWhole({value}), unit, dimension, bounds, column);
+  Style style = styleFor({value}, {unit, dimension, bounds, column});
   setApart(style, {value}, bounds);
   return style.write(value);
 }
 
 std::string formatInterval(const Interval& interval, std::string_view unit, std::string_view dimension,
                            const Bounds& bounds, const ColumnStyle& column) {
-  Style style = styleFor(magnitudeOf({interval.low, interval.high}), allWhole({interval.low, interval.high}), unit,
-                         dimension, bounds, column);
+  Style style = styleFor({interval.low, interval.high}, {unit, dimension, bounds, column});
   showWidth(style, interval);
   setApart(style, {interval.low, interval.high}, bounds);
   return bracket(style, interval);
@@ -190,18 +197,17 @@ std::string formatInterval(const Interval& interval, std::string_view unit, std:
 
 /// The style of an estimate with its interval: that of the estimate alone, unless its interval is of another size
 /// altogether.
-static Style styleOf(double estimate, const Interval& interval, std::string_view unit, std::string_view dimension,
-                     const Bounds& bounds, const ColumnStyle& column) {
-  const double own = magnitudeOf({estimate}), largest = magnitudeOf({estimate, interval.low, interval.high});
-  Style style = styleFor(own * 10 < largest ? largest : own, allWhole({estimate, interval.low, interval.high}), unit,
-                         dimension, bounds, column);
+static Style styleOf(double estimate, const Interval& interval, const Manner& manner) {
+  const auto values = {estimate, interval.low, interval.high};
+  const double own = magnitudeOf({estimate}), largest = magnitudeOf(values);
+  Style style = styleFor(values, own * 10 < largest ? largest : own, manner);
   showWidth(style, interval);
   return style;
 }
 
 EstimateText formatParts(double estimate, const Interval& interval, std::string_view unit, std::string_view dimension,
                          const Bounds& bounds, const ColumnStyle& column) {
-  Style style = styleOf(estimate, interval, unit, dimension, bounds, column);
+  Style style = styleOf(estimate, interval, {unit, dimension, bounds, column});
   setApart(style, {estimate, interval.low, interval.high}, bounds);
   return {style.write(estimate), bracket(style, interval)};
 }
@@ -222,9 +228,8 @@ ColumnStyle columnStyle(std::span<const ColumnValue> values, std::string_view un
   std::vector<int> decimals;
   for (const ColumnValue& one : values) {
     if (!std::isfinite(one.value) || magnitudeOf({one.value}) * kFarBelow < column.magnitude) continue;
-    const Style style =
-        one.interval ? styleOf(one.value, *one.interval, unit, dimension, bounds, column)
-                     : styleFor(magnitudeOf({one.value}), allWhole({one.value}), unit, dimension, bounds, column);
+    const Manner manner{unit, dimension, bounds, column};
+    const Style style = one.interval ? styleOf(one.value, *one.interval, manner) : styleFor({one.value}, manner);
     decimals.push_back(style.decimals);
   }
   if (column.magnitude == 0 || decimals.empty()) return column;

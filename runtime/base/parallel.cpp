@@ -67,7 +67,7 @@ Error forEach(int64_t count, unsigned threads, const std::function<Error(int64_t
     }
     run(tick);
   }
-  return stopped ? llvm::createStringError(message) : Error::success();
+  return stopped ? failure("{}", message) : Error::success();
 }
 
 }  // namespace expc::base

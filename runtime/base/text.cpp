@@ -61,6 +61,10 @@ std::string elided(const std::string& text, unsigned width) {
   return text.substr(0, head) + "…" + text.substr(tail);
 }
 
+std::string framed(std::string_view before, std::string_view text, std::string_view after) {
+  return text.empty() ? "" : fmt::format("{}{}{}", before, text, after);
+}
+
 std::string counted(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : noun.ends_with('s') ? "es" : "s");
 }

@@ -24,6 +24,9 @@ std::string wrapped(std::string_view text, unsigned width, unsigned indent);
 /// One line in at most `width` columns; of a longer text the beginning and the end, with "…" between them.
 std::string elided(const std::string& text, unsigned width);
 
+/// A text with what stands around it; "" if it is empty.
+std::string framed(std::string_view before, std::string_view text, std::string_view after = "");
+
 /// A number with its noun: "1 point", "3 points", "2 processes". Only for nouns that take an s.
 std::string counted(uint64_t count, std::string_view noun);
 inline const char* are(uint64_t count) { return count == 1 ? "is" : "are"; }

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "runtime/base/entry.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
@@ -40,11 +41,6 @@ constexpr const char* kHome = "/home/someone";
 /// Bytes of UTF-8 beyond ASCII count as letters: a name next to them is a part of a longer word.
 bool isLetter(char letter) { return llvm::isAlnum(letter) || static_cast<unsigned char>(letter) >= 0x80; }
 
-template <typename Keys>
-bool isAmong(const Keys& keys, StringRef key) {
-  return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
-}
-
 /// Whether values of this member stay as they are: words of a fixed list, and kinds of hardware and software,
 /// without which measurements mean nothing.
 bool isKind(StringRef key) {
@@ -52,7 +48,7 @@ bool isKind(StringRef key) {
                                  "outcome", "verdict",    "schema",   "type",      "op",
                                  "unit",    "relation",   "better",   "estimator", "dimension",
                                  "os",      "gpu_driver", "governor", "cpu_model", "cuda_driver"};
-  return isAmong(kKeys, key);
+  return is_contained(kKeys, key);
 }
 
 /// The address in a text, without the port behind it; "" if the text is not an address.
@@ -139,12 +135,7 @@ size_t listSize(std::string_view text) {
 }
 
 /// The JSON value of a text from a record; null if it is not JSON.
-Value parsed(const std::string& text) {
-  auto value = base::parseJson(text);
-  if (value) return std::move(*value);
-  consumeError(value.takeError());
-  return nullptr;
-}
+Value parsed(const std::string& text) { return expectedToOptional(parseJson(text)).value_or(nullptr); }
 
 }  // namespace
 
@@ -170,7 +161,7 @@ void Words::addKeys(const Value& value) {
 }
 
 /// Names are collected from all records before any is hidden: a log may name a host that only a later session has.
-Anonymous::Anonymous(const store::Results& results, const std::string& study, const std::string& folder, Words own)
+Anonymous::Anonymous(const Results& results, const std::string& study, const std::string& folder, Words own)
     : own_(std::move(own)) {
   addOwn();
   add(folder, "/results", kFolder);
@@ -182,7 +173,7 @@ Anonymous::Anonymous(const store::Results& results, const std::string& study, co
     own_.addKeys(environment);
     collect(environment, "");
   }
-  for (const store::Trial& trial : results.trials) {
+  for (const Trial& trial : results.trials) {
     for (const std::string* json : {&trial.devices, &trial.environment_json}) {
       const Value value = parsed(*json);
       own_.addKeys(value);
@@ -202,7 +193,7 @@ Anonymous::Anonymous(const store::Results& results, const std::string& study, co
 void Anonymous::add(StringRef text, std::string stand_in, const char* what) {
   // These tell nobody from others: every machine has them.
   constexpr StringRef kNobody[] = {"root", "nobody", "/", "/root", "/tmp", "/home", "/Users"};
-  if (!text.empty() && text != "localhost" && (what == kHost || !isAmong(kNobody, text)))
+  if (!text.empty() && text != "localhost" && (what == kHost || !is_contained(kNobody, text)))
     names_.try_emplace(folded(text), Name{std::move(stand_in), what});
 }
 
@@ -320,7 +311,7 @@ std::string Anonymous::hidden(StringRef text) const {
 }
 
 std::string Anonymous::standIn(StringRef text, const char* otherwise) const {
-  const auto* name = base::entryOf(names_, folded(text));
+  const auto* name = entryOf(names_, folded(text));
   return name ? name->stand_in : otherwise;
 }
 
@@ -345,13 +336,13 @@ void Anonymous::hide(Value& value, StringRef key) const {
   else if (key == "uuid")
     value = standIn(*text, "GPU");
   else
-    value = base::jsonText(hidden(*text));
+    value = jsonText(hidden(*text));
 }
 
 std::string Anonymous::hiddenJson(const std::string& text) const {
   Value value = parsed(text);
   hide(value, "");
-  return base::canonicalJson(value);
+  return canonicalJson(value);
 }
 
 /// Session and trial: the fields that are names are replaced as a whole, so an unknown name there cannot slip
@@ -362,7 +353,7 @@ void Anonymous::apply(store::Session& session) const {
   session.environment_json = hiddenJson(session.environment_json);
 }
 
-void Anonymous::apply(store::Trial& trial) const {
+void Anonymous::apply(Trial& trial) const {
   trial.reason = hidden(trial.reason);
   trial.log_tail = hidden(trial.log_tail);
   trial.devices = hiddenJson(trial.devices);
@@ -413,10 +404,10 @@ Error Anonymous::search(const std::string& folder, std::set<std::string>& unsoug
     if (!why.empty()) left.push_back(fmt::format("{} line {} has {}", file, line, why));
   }
   if (left.empty()) return Error::success();
-  return llvm::createStringError(
-      fmt::format("no bundle was written, because it would show who measured or where: {}. expc does not change "
-                  "studies, options or data files: reword them, or bundle without --anonymous",
-                  llvm::join(left, "; ")));
+  return failure(
+      "no bundle was written, because it would show who measured or where: {}. expc does not change studies, options "
+      "or data files: reword them, or bundle without --anonymous",
+      llvm::join(left, "; "));
 }
 
 }  // namespace expc::bundle

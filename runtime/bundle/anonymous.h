@@ -39,11 +39,11 @@ class Anonymous {
  public:
   /// Collects the hosts, users, home folders, boots, cards and addresses that the results name, those of this
   /// process, and the folders of the study and its results. `own`: words that every bundle has.
-  Anonymous(const store::Results& results, const std::string& study, const std::string& folder, Words own);
+  Anonymous(const Results& results, const std::string& study, const std::string& folder, Words own);
 
   /// Hide names in a record, in place.
   void apply(store::Session& session) const;
-  void apply(store::Trial& trial) const;
+  void apply(Trial& trial) const;
 
   /// Searches every file below `folder`, and the files' names. The error lists the files that still hold a name. A
   /// name that is also a word of the files' own formats cannot be searched for: it is added to `unsought`.

@@ -87,7 +87,7 @@ bool staysInside(const fs::path& name) {
 Error takeOut(archive* in, archive_entry* entry, const std::string& path, const fs::path& target, uint64_t& left) {
   std::error_code failed;
   fs::create_directories(target.parent_path(), failed);
-  const base::Descriptor out(files::openLog(target.string()));
+  const Descriptor out(files::openLog(target.string()));
   if (out < 0) return files::systemError(target.string(), errno);
   struct stat state{};
   if (archive_entry_perm(entry) & S_IXUSR && ::fstat(out, &state) == 0)  // whoever may read it may run it

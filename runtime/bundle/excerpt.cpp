@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/llvm.h"
 #include "runtime/store/match.h"
 
@@ -22,14 +23,13 @@ Error keep(Expected<int64_t> made, int64_t& number) {
 /// The run that is asked about, and those that judged before: they count as looks on the other machine too. Of the
 /// others' plans nothing is needed but what their ends say; one that does not say it stays a run of which it is not
 /// known.
-Error addRuns(store::Store& into, const plan::Plan& plan, store::Run run, const store::Results& results,
-              Numbers& runs) {
+Error addRuns(store::Store& into, const Plan& plan, store::Run run, const Results& results, Numbers& runs) {
   const auto add = [&](int64_t old, const store::Run& one) -> Error {
     TRY(keep(into.addRun(one), runs[old]));
     const store::Outcome killed{store::Outcome::Killed};
     return into.endRun(runs[old], one.ended, one.outcome.value_or(killed), one.judged);
   };
-  const std::string plan_json = base::canonicalJson(plan::toJson(plan));
+  const std::string plan_json = canonicalJson(plan::toJson(plan));
   for (const store::PastLook& look : results.looks) {
     if (look.run >= run.id) break;
     store::Run before = run;
@@ -45,8 +45,8 @@ Error addRuns(store::Store& into, const plan::Plan& plan, store::Run run, const 
 }
 
 /// Copies records in the order in which they refer to each other: sessions, runs, blocks, trials.
-Error addAll(const store::Store& from, store::Store& into, const plan::Plan& plan, store::Run run,
-             const store::Results& results, const Anonymous* hidden) {
+Error addAll(const store::Store& from, store::Store& into, const Plan& plan, store::Run run, const Results& results,
+             const Anonymous* hidden) {
   Numbers sessions, blocks, runs;
   for (store::Session session : results.sessions) {
     if (hidden) hidden->apply(session);
@@ -63,7 +63,7 @@ Error addAll(const store::Store& from, store::Store& into, const plan::Plan& pla
     planned.block.session = sessions[block.session];
     TRY(keep(into.addBlock(std::move(planned)), blocks[block.id]));
   }
-  for (store::Trial trial : results.trials) {
+  for (Trial trial : results.trials) {
     if (hidden) hidden->apply(trial);
     trial.session = sessions[trial.session];
     trial.block = blocks[trial.block];
@@ -80,9 +80,9 @@ Error addAll(const store::Store& from, store::Store& into, const plan::Plan& pla
 
 }  // namespace
 
-Error writeExcerpt(const store::Store& from, const plan::Plan& plan, const store::Run& run,
-                   const store::Results& results, const std::string& folder, const Anonymous* hidden) {
-  if (results.trials.empty()) return llvm::createStringError("the study has no usable results: run it first");
+Error writeExcerpt(const store::Store& from, const Plan& plan, const store::Run& run, const Results& results,
+                   const std::string& folder, const Anonymous* hidden) {
+  if (results.trials.empty()) return failure("the study has no usable results: run it first");
   std::vector<std::string> messages;
   auto into = TRY(store::Store::openForWriting(folder, messages));
   TRY(into.beginWhole());

@@ -14,7 +14,7 @@ namespace expc::bundle {
 /// Writes the sessions, run, blocks and trials that count for `plan` into a new results folder, under new numbers.
 /// `hidden` replaces names; null: names stay. Errors: nothing of the plan was measured, or the folder cannot be
 /// written.
-Error writeExcerpt(const store::Store& from, const plan::Plan& plan, const store::Run& run,
-                   const store::Results& results, const std::string& folder, const Anonymous* hidden);
+Error writeExcerpt(const store::Store& from, const Plan& plan, const store::Run& run, const Results& results,
+                   const std::string& folder, const Anonymous* hidden);
 
 }  // namespace expc::bundle

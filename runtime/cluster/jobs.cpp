@@ -65,7 +65,7 @@ bool isAtWork(const std::string& folder, const JobRecord& job) {
 }
 
 /// The fields of a job's file. The name must follow from cluster and number, since names of other files derive from it.
-void describe(base::JsonRecord& io, JobRecord& job) {
+void describe(JsonRecord& io, JobRecord& job) {
   std::string schema = kSchema.str();
   io.required("schema", schema, EXPC_NAMED(job, name, cluster, id, study, host, began, submitted));
   if (!io.reads() || io.failed()) return;
@@ -107,14 +107,10 @@ Expected<std::string> askSlurm(const std::string& folder, const std::string& ids
   if (!error && fs::file_time_type::clock::now() - written < std::chrono::seconds(kFloorSeconds))
     if (std::string text = files::tail(kept, files::kMostByHand); !text.empty()) return text;
   auto queue = TRY(output({"squeue", "-h", "-t", "all", "-u", std::to_string(getuid()), "-o", "%i|%T|%r"}));
-  std::string text;
   // Without accounting (sacct fails) jobs that squeue has forgotten stay unknown.
-  if (auto past = output({"sacct", "-n", "-P", "-X", "-j", ids, "-o", "JobID,State"}))
-    text = std::move(*past);
-  else
-    consumeError(past.takeError());
-  text += queue;  // later lines win, and squeue is newer
-  if (auto failed = files::write(kept, text, files::Links::Refused)) return failed;
+  const auto past = expectedToOptional(output({"sacct", "-n", "-P", "-X", "-j", ids, "-o", "JobID,State"}));
+  const std::string text = past.value_or("") + queue;  // later lines win, and squeue is newer
+  TRY(files::write(kept, text, files::Links::Refused));
   return text;
 }
 
@@ -124,12 +120,10 @@ std::string jobsFolder(const std::string& results) {
   return (fs::absolute(results).lexically_normal() / "jobs").string();
 }
 
-std::string writtenJob(const JobRecord& job) {
-  return base::prettyJson(base::JsonRecord::written(job, describe)) + "\n";
-}
+std::string writtenJob(const JobRecord& job) { return base::prettyJson(JsonRecord::written(job, describe)) + "\n"; }
 
 Expected<JobRecord> parseJob(const std::string& text) {
-  auto json = TRY(base::parseJson(text));
+  auto json = TRY(parseJson(text));
   return base::readRecord<JobRecord>(json, "the job", describe);
 }
 
@@ -203,7 +197,7 @@ Expected<std::map<std::string, JobView>> look(const std::string& folder, const s
   const auto states = parseStates(text);
   for (const JobRecord& job : jobs) {
     if (views.count(job.name)) continue;
-    const auto* found = base::entryOf(states, job.id);
+    const auto* found = entryOf(states, job.id);
     views[job.name] = found ? fromSlurm(found->first, found->second)
                             : JobView{JobState::Unknown, std::nullopt, "Slurm has no record of it"};
   }

@@ -38,8 +38,8 @@ struct Breakdown {
   std::map<std::string, Entry, std::less<>> entries;
 };
 
-std::optional<Breakdown> read(const store::Trial& trial) {
-  const std::vector<double>* total = base::entryOf(trial.series, "profile.total");
+std::optional<Breakdown> read(const Trial& trial) {
+  const std::vector<double>* total = entryOf(trial.series, "profile.total");
   if (!total || total->size() < 2) return std::nullopt;
   const double steps = (*total)[1];
   if (!(steps > 0) || !((*total)[0] > 0)) return std::nullopt;
@@ -104,7 +104,7 @@ struct Pair {
     std::vector<CategoryShare> found;
     for (const std::string& name : names)
       found.push_back(category(name.substr(prefix.size()), [&](const Breakdown& one) {
-        return base::valueIn(one.entries, name).value_or(Entry{});  // a name that one lacks counts as none there
+        return valueIn(one.entries, name).value_or(Entry{});  // a name that one lacks counts as none there
       }));
     return found;
   }
@@ -143,33 +143,33 @@ struct Pair {
 };
 
 /// The valid profile trials of each place, by block and session.
-using Profiles = std::map<plan::Place, std::map<std::pair<int64_t, int64_t>, const store::Trial*>>;
+using Profiles = std::map<Place, std::map<std::pair<int64_t, int64_t>, const Trial*>>;
 
-Profiles profilesOf(const store::Results& results) {
+Profiles profilesOf(const Results& results) {
   Profiles profiles;
-  for (const store::Trial& trial : results.trials)
-    if (trial.key->kind == plan::TrialKind::Profile && trial.status == store::TrialStatus::Valid)
+  for (const Trial& trial : results.trials)
+    if (trial.key->kind == TrialKind::Profile && trial.status == TrialStatus::Valid)
       profiles[trial.place()][{trial.block, trial.session}] = &trial;
   return profiles;
 }
 
 /// Whether a cell compares two points by nothing but times, or rates, of timed trials.
-bool comparesTimes(const plan::Plan& plan, const plan::Cell& cell) {
-  if (cell.kind != plan::TrialKind::Timed || cell.estimator == plan::Estimator::Median) return false;
+bool comparesTimes(const Plan& plan, const plan::Cell& cell) {
+  if (cell.kind != TrialKind::Timed || cell.estimator == Estimator::Median) return false;
   const auto terms = plan::metricTerms(*cell.term);
-  return !terms.empty() && std::ranges::all_of(terms, [&](const plan::MetricTerm& term) {
-    const plan::Metric* metric = plan.findMetric(term.metric);
+  return !terms.empty() && std::ranges::all_of(terms, [&](const MetricTerm& term) {
+    const Metric* metric = plan.findMetric(term.metric);
     return metric && (metric->dimension == "time" || metric->dimension.ends_with("/time"));
   });
 }
 
-TimedEffect timedEffect(const plan::Comparison& comparison, unsigned cell, const judge::ComparisonResult* result) {
+TimedEffect timedEffect(const Comparison& comparison, unsigned cell, const judge::ComparisonResult* result) {
   TimedEffect effect{comparison.name, std::nullopt, false};
   if (!result || cell >= result->cells.size()) return effect;
-  const judge::CellEstimate& estimate = result->cells[cell];
+  const CellEstimate& estimate = result->cells[cell];
   if (!estimate.interval) return effect;
   effect.interval = estimate.interval;
-  const double none = comparison.cells[cell].estimator == plan::Estimator::PairedRatio ? 1 : 0;
+  const double none = comparison.cells[cell].estimator == Estimator::PairedRatio ? 1 : 0;
   effect.may_be_none = effect.interval->low <= none && none <= effect.interval->high;
   return effect;
 }
@@ -177,12 +177,12 @@ TimedEffect timedEffect(const plan::Comparison& comparison, unsigned cell, const
 /// Attributes the difference of two points, and lists the comparisons and criteria that read them. `either_way`: also
 /// those that read them the other way round, which speak of the same effect. A comparison of comparisons reads four
 /// points: it is no pair.
-std::optional<Attribution> attributionOf(const plan::Plan& plan, const judge::Judgement& judgement, Profiles& profiles,
-                                         const std::array<plan::Place, 2>& points, bool either_way) {
+std::optional<Attribution> attributionOf(const Plan& plan, const Judgement& judgement, Profiles& profiles,
+                                         const std::array<Place, 2>& points, bool either_way) {
   const auto& others = profiles[points[1]];
   Pair pair;
   for (const auto& [where, trial] : profiles[points[0]]) {
-    const auto* other = base::entryOf(others, where);
+    const auto* other = entryOf(others, where);
     if (!other) continue;
     auto one = read(*trial), two = read(**other);
     if (!one || !two) continue;
@@ -196,7 +196,7 @@ std::optional<Attribution> attributionOf(const plan::Plan& plan, const judge::Ju
   const auto same = [&](const plan::Cell& cell) {
     return std::ranges::equal(cell.points, points) || (either_way && std::ranges::is_permutation(cell.points, points));
   };
-  for (const plan::Comparison& comparison : plan.comparisons) {
+  for (const Comparison& comparison : plan.comparisons) {
     const judge::ComparisonResult* result = base::named(judgement.comparisons, comparison.name);
     for (unsigned cell = 0; cell < comparison.cells.size(); ++cell) {
       if (!same(comparison.cells[cell])) continue;
@@ -205,7 +205,7 @@ std::optional<Attribution> attributionOf(const plan::Plan& plan, const judge::Ju
         attribution.timed.push_back(timedEffect(comparison, cell, result));
     }
   }
-  for (const plan::Criterion& criterion : plan.criteria)
+  for (const Criterion& criterion : plan.criteria)
     if (std::ranges::any_of(criterion.cells, same)) base::addOnce(attribution.criteria, criterion.name);
   return attribution;
 }
@@ -224,7 +224,7 @@ Expected<unsigned> numberOf(StringRef wanted, const std::vector<T>& all, std::st
                                              names.empty() ? "none" : llvm::join(names, ", ")));
 }
 
-Expected<unsigned> factorOf(const plan::Plan& plan, StringRef name) {
+Expected<unsigned> factorOf(const Plan& plan, StringRef name) {
   return numberOf(name.trim(), plan.factors, &plan::Factor::name, "factor", fmt::format("the study '{}'", plan.study));
 }
 
@@ -233,7 +233,7 @@ Expected<unsigned> levelOf(const plan::Factor& factor, StringRef label) {
 }
 
 /// "gpus = 2, layout = nhwc"
-Expected<std::map<unsigned, unsigned>> placeOf(const plan::Plan& plan, StringRef text) {
+Expected<std::map<unsigned, unsigned>> placeOf(const Plan& plan, StringRef text) {
   std::map<unsigned, unsigned> levels;
   llvm::SmallVector<StringRef, 8> parts;
   text.split(parts, ',', -1, /*KeepEmpty=*/false);
@@ -246,7 +246,7 @@ Expected<std::map<unsigned, unsigned>> placeOf(const plan::Plan& plan, StringRef
 }
 
 /// Whether two points have the same levels, but for one factor, wherever both have one.
-bool agreeElsewhere(const plan::Point& a, const plan::Point& b, unsigned factor) {
+bool agreeElsewhere(const Point& a, const Point& b, unsigned factor) {
   for (unsigned other = 0; other < a.levels.size(); ++other) {
     if (other == factor || a.levels[other] == plan::kInactive || b.levels[other] == plan::kInactive) continue;
     if (a.levels[other] != b.levels[other]) return false;
@@ -254,25 +254,25 @@ bool agreeElsewhere(const plan::Point& a, const plan::Point& b, unsigned factor)
   return true;
 }
 
-bool isAt(const plan::Point& point, const std::map<unsigned, unsigned>& place) {
+bool isAt(const Point& point, const std::map<unsigned, unsigned>& place) {
   return std::ranges::all_of(place, [&](const auto& one) { return point.levels[one.first] == one.second; });
 }
 
 }  // namespace
 
 const TimedEffect* Attribution::mayBeNone() const {
-  const auto found = std::ranges::find_if(timed, [](const TimedEffect& one) { return one.may_be_none; });
+  const auto found = std::ranges::find(timed, true, &TimedEffect::may_be_none);
   return found == timed.end() ? nullptr : &*found;
 }
 
 std::vector<Attribution> attribute(const Findings& findings) {
   Profiles profiles = profilesOf(findings.results);
   std::vector<Attribution> all;
-  std::set<std::array<plan::Place, 2>> seen;
-  for (const plan::Comparison& comparison : findings.plan.comparisons)
+  std::set<std::array<Place, 2>> seen;
+  for (const Comparison& comparison : findings.plan.comparisons)
     for (const plan::Cell& cell : comparison.cells) {
       if (cell.points.size() != 2 || cell.points[0] == cell.points[1]) continue;
-      const std::array<plan::Place, 2> points{cell.points[0], cell.points[1]};
+      const std::array<Place, 2> points{cell.points[0], cell.points[1]};
       if (!seen.insert(points).second) continue;
       if (auto one = attributionOf(findings.plan, findings.judgement, profiles, points, false))
         all.push_back(std::move(*one));
@@ -281,8 +281,7 @@ std::vector<Attribution> attribute(const Findings& findings) {
   return all;
 }
 
-std::optional<Attribution> attributePair(const Findings& findings, const plan::Place& treated,
-                                         const plan::Place& baseline) {
+std::optional<Attribution> attributePair(const Findings& findings, const Place& treated, const Place& baseline) {
   Profiles profiles = profilesOf(findings.results);
   return attributionOf(findings.plan, findings.judgement, profiles, {treated, baseline}, true);
 }
@@ -315,7 +314,7 @@ std::vector<CategoryShare> shortened(const AttributionView& view, size_t most) {
   return kept;
 }
 
-Expected<std::vector<PairOfPoints>> pairsOf(const plan::Plan& plan, std::string_view change) {
+Expected<std::vector<PairOfPoints>> pairsOf(const Plan& plan, std::string_view change) {
   const auto [what, where] = StringRef(change).split('@');
   const auto [name, levels] = what.split(':');
   const auto [from, to] = levels.split("->");
@@ -327,8 +326,8 @@ Expected<std::vector<PairOfPoints>> pairsOf(const plan::Plan& plan, std::string_
   auto treated = TRY(levelOf(plan.factors[factor], to));
   auto place = TRY(placeOf(plan, where.trim()));
   std::vector<PairOfPoints> pairs;
-  for (const plan::Point& before : plan.points)
-    for (const plan::Point& after : plan.points)
+  for (const Point& before : plan.points)
+    for (const Point& after : plan.points)
       if (before.levels[factor] == baseline && after.levels[factor] == treated &&
           agreeElsewhere(before, after, factor) && isAt(after, place))
         pairs.push_back({after.id, before.id});

@@ -73,18 +73,17 @@ std::vector<Attribution> attribute(const Findings& findings);
 
 /// Attributes the difference of one pair, whether or not a comparison compares it. Nothing if no block has a profile of
 /// both.
-std::optional<Attribution> attributePair(const Findings& findings, const plan::Place& treated,
-                                         const plan::Place& baseline);
+std::optional<Attribution> attributePair(const Findings& findings, const Place& treated, const Place& baseline);
 
 /// Two points that a change of one factor's level leads between: what `report --explain` asks about.
 struct PairOfPoints {
-  plan::Place treated, baseline;
+  Place treated, baseline;
 };
 
 /// Reads "precision: fp64 -> fp16 @ gpus = 2, layout = nhwc" and returns every pair of points with these levels that
 /// agree in all other factors active at both; the first point of a pair is the baseline. What stands behind @ may be
 /// left out. Errors name what the plan has instead: an unknown factor or level, a text of another form, no such pair.
-Expected<std::vector<PairOfPoints>> pairsOf(const plan::Plan& plan, std::string_view change);
+Expected<std::vector<PairOfPoints>> pairsOf(const Plan& plan, std::string_view change);
 
 /// At most `most` categories of a view: those after become one, "others", in front of the rest and what runs beside.
 std::vector<CategoryShare> shortened(const AttributionView& view, size_t most);

@@ -42,8 +42,7 @@ Series steps(double scale, double backward) {
 }
 
 const CategoryShare& category(const AttributionView& view, const std::string& name) {
-  const auto found = std::find_if(view.categories.begin(), view.categories.end(),
-                                  [&](const CategoryShare& candidate) { return candidate.name == name; });
+  const auto found = std::ranges::find(view.categories, name, &CategoryShare::name);
   REQUIRE(found != view.categories.end());
   return *found;
 }

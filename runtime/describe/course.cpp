@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -25,10 +24,10 @@ using In = std::tuple<size_t, int64_t, std::string, std::string>;  // history, s
 /// The trials of a stay.
 struct Trials {
   Stay stay;
-  std::vector<double> values = {};                       // of valid ones
-  std::set<int64_t> valid = {};                          // blocks of valid ones, with a value or without
-  std::map<int64_t, const store::Trial*> timeouts = {};  // by block: that which was given most
-  const store::Trial* lost = nullptr;                    // one that failed; without any, that was disturbed
+  std::vector<double> values = {};                // of valid ones
+  std::set<int64_t> valid = {};                   // blocks of valid ones, with a value or without
+  std::map<int64_t, const Trial*> timeouts = {};  // by block: that which was given most
+  const Trial* lost = nullptr;                    // one that failed; without any, that was disturbed
 };
 
 /// All that a course is made of.
@@ -39,8 +38,7 @@ struct Found {
 };
 
 /// Takes a trial into its stay; `reading` is what a valid one measured.
-void add(Found& found, Trials& to, const store::Trial& trial, const judge::Reading& reading) {
-  using store::TrialStatus;
+void add(Found& found, Trials& to, const Trial& trial, const judge::Reading& reading) {
   const std::optional<double>& value = reading.value;
   switch (trial.status) {
     case TrialStatus::Valid:
@@ -56,8 +54,7 @@ void add(Found& found, Trials& to, const store::Trial& trial, const judge::Readi
       to.stay.diverged += reading.worst.diverged;
       break;
     case TrialStatus::Timeout:
-      if (const store::Trial*& most = to.timeouts[trial.block];
-          !most || judge::limitMet(*most) < judge::limitMet(trial))
+      if (const Trial*& most = to.timeouts[trial.block]; !most || judge::limitMet(*most) < judge::limitMet(trial))
         most = &trial;
       break;
     case TrialStatus::Failed:
@@ -73,14 +70,13 @@ void add(Found& found, Trials& to, const store::Trial& trial, const judge::Readi
 }
 
 /// Makes those of a stay's timeouts that count its worst values; of the others one is what was lost.
-void addTimeouts(const plan::Metric& metric, const Found& found, Trials& to) {
+void addTimeouts(const Metric& metric, const Found& found, Trials& to) {
   if (found.absent && !found.measured) return;  // this device cannot give the metric
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const double worst = metric.better == plan::Direction::Higher ? -kInfinity : kInfinity;
+  const double worst = metric.better == plan::Direction::Higher ? -INFINITY : INFINITY;
   for (const auto& [block, trial] : to.timeouts) {
     if (to.valid.contains(block)) continue;  // it was tried again
     if (!metric.better || judge::limitMet(*trial) < found.longest) {
-      if (!to.lost || to.lost->status == store::TrialStatus::Invalid) to.lost = trial;
+      if (!to.lost || to.lost->status == TrialStatus::Invalid) to.lost = trial;
       continue;
     }
     to.stay.started = to.values.empty() ? trial->started : std::min(to.stay.started, trial->started);
@@ -89,9 +85,9 @@ void addTimeouts(const plan::Metric& metric, const Found& found, Trials& to) {
   }
 }
 
-Course courseOf(const plan::Plan& plan, const Of& of, Found& found) {
+Course courseOf(const Plan& plan, const Of& of, Found& found) {
   const auto& [number, point, environment_class] = of;
-  const plan::Metric& metric = plan.metrics[number];
+  const Metric& metric = plan.metrics[number];
   Course course{metric.name,      plan.label(plan.points[point]), metric.unit, metric.dimension, metric.better,
                 environment_class};
   for (auto& [in, one] : found.stays) {
@@ -104,7 +100,7 @@ Course courseOf(const plan::Plan& plan, const Of& of, Found& found) {
     } else if (one.valid.empty() && one.lost) {
       one.stay.started = one.lost->started;
       one.stay.reason = one.lost->reason;
-      one.stay.disturbed = one.lost->status == store::TrialStatus::Invalid;
+      one.stay.disturbed = one.lost->status == TrialStatus::Invalid;
       course.lost.push_back(std::move(one.stay));
     }
   }
@@ -174,17 +170,15 @@ void findOutlying(std::vector<Course>& all) {
 
 }  // namespace
 
-std::vector<Course> courses(const plan::Plan& plan, std::span<const store::History> histories,
-                            const std::string& metric) {
+std::vector<Course> courses(const Plan& plan, std::span<const store::History> histories, const std::string& metric) {
   std::map<std::string, size_t> points;
   for (size_t i = 0; i < plan.points.size(); ++i) points[plan.points[i].id] = i;
-  std::map<plan::TrialKind, std::string> settings;
-  for (const plan::KindDesign& design : plan.design.kinds)
-    settings[design.kind] = store::settingsText(plan, design.kind);
+  std::map<TrialKind, std::string> settings;
+  for (const KindDesign& design : plan.design.kinds) settings[design.kind] = store::settingsText(plan, design.kind);
   std::map<Of, Found> all_found;
   for (size_t side = 0; side < histories.size(); ++side)
-    for (const store::Trial& whole : histories[side].trials)
-      judge::forEachPoint(plan, whole, [&](const plan::Point* measured, const store::Trial& trial) {
+    for (const Trial& whole : histories[side].trials)
+      judge::forEachPoint(plan, whole, [&](const Point* measured, const Trial& trial) {
         const store::TrialKey& key = *trial.key;
         const auto point = measured ? points.find(measured->id) : points.end();
         if (!trial.place().control.empty() || point == points.end() || settings[key.kind] != key.settings) return;
@@ -198,7 +192,7 @@ std::vector<Course> courses(const plan::Plan& plan, std::span<const store::Histo
           add(found,
               found.stays.try_emplace({side, trial.session, key.worker_build, key.data}, Trials{stay}).first->second,
               trial,
-              trial.status == store::TrialStatus::Valid
+              trial.status == TrialStatus::Valid
                   ? judge::readMetric(plan, &plan.points[point->second], trial, plan.metrics[i].name)
                   : judge::Reading{});
         }

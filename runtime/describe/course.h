@@ -62,7 +62,6 @@ struct Course {
 /// value is the median of a stay, since trials of one session share what that session was like. `metric`: only this
 /// one; "": all. A timeout is a value as in a verdict (readMetric), here where it had at least as long as every valid
 /// trial of the course took.
-std::vector<Course> courses(const plan::Plan& plan, std::span<const store::History> histories,
-                            const std::string& metric);
+std::vector<Course> courses(const Plan& plan, std::span<const store::History> histories, const std::string& metric);
 
 }  // namespace expc::describe

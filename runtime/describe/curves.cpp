@@ -17,7 +17,7 @@ namespace {
 using Series = std::vector<std::shared_ptr<const std::vector<double>>>;
 
 /// The series of every valid run; of a distribution its percentiles.
-Series seriesOf(const judge::Index& index, const plan::Metric& metric, const plan::Point& point) {
+Series seriesOf(const judge::Index& index, const Metric& metric, const Point& point) {
   const judge::PlaceOutcomes& place = index.of(metric.kind, point.id);
   Series all;
   for (size_t i = 0; i < place.outcomes.size(); ++i) {
@@ -50,9 +50,9 @@ std::optional<CurvePlace> placeOf(const Series& all, size_t at, bool stopped) {
 
 }  // namespace
 
-std::vector<Curve> curvesOf(const judge::Index& index, const plan::Metric& metric) {
+std::vector<Curve> curvesOf(const judge::Index& index, const Metric& metric) {
   std::vector<Curve> curves;
-  for (const plan::Point& point : index.plan().points) {
+  for (const Point& point : index.plan().points) {
     const Series all = seriesOf(index, metric, point);
     std::vector<int64_t> runs;
     for (const judge::Outcome& outcome : index.of(metric.kind, point.id).outcomes) runs.push_back(outcome.run);

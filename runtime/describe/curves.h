@@ -32,6 +32,6 @@ inline constexpr size_t kMostCurvePlaces = 200;
 
 /// The curves of a series at all points where it was measured, in the plan's order. Values that are not finite are left
 /// out.
-std::vector<Curve> curvesOf(const judge::Index& index, const plan::Metric& metric);
+std::vector<Curve> curvesOf(const judge::Index& index, const Metric& metric);
 
 }  // namespace expc::describe

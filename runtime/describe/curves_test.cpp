@@ -34,9 +34,7 @@ TEST_CASE("a curve has the median of the runs at each place, with its interval w
   const judge::Index index(plan, records.results);
   const std::vector<Curve> curves = curvesOf(index, *plan.findMetric("loss"));
   REQUIRE(curves.size() == 2);
-  const auto of = [&](const std::string& point) {
-    return *std::find_if(curves.begin(), curves.end(), [&](const Curve& one) { return one.point == point; });
-  };
+  const auto of = [&](const std::string& point) { return *std::ranges::find(curves, point, &Curve::point); };
   const Curve seven = of("fp64-1");
   REQUIRE(seven.places.size() == 2);
   CHECK(seven.places[0].median == 4);
@@ -60,7 +58,7 @@ TEST_CASE("a long series is thinned out with both ends, and what is not finite i
   Records records;
   std::vector<double> losses;
   for (int place = 1; place <= 5000; ++place) losses.push_back(place);
-  losses[0] = HUGE_VAL;
+  losses[0] = INFINITY;
   losses[4999] = NAN;
   addCourse(records, "fp64-1", 1, losses);
   losses[4999] = 1;

@@ -13,10 +13,10 @@ namespace {
 
 /// Collects the points of the study's plots that are neither an estimate nor a comparison.
 void describePlots(const judge::Index& index, Description& description) {
-  const plan::Plan& plan = index.plan();
+  const Plan& plan = index.plan();
   std::set<std::string> series;
   for (const plan::Plot& plot : plan.plots) {
-    const plan::Metric *subject = plan.findMetric(plot.subject), *over = plan.findMetric(plot.over);
+    const Metric *subject = plan.findMetric(plot.subject), *over = plan.findMetric(plot.over);
     if (plot.kind(plan) == plan::PlotKind::Metrics && over->better && subject->better)
       description.plotted.push_back(paretoFront(index, *over, *subject));
     if (plot.kind(plan) != plan::PlotKind::Series || !series.insert(plot.subject).second) continue;
@@ -31,7 +31,7 @@ void describeAsked(const judge::Index& index, Description& description) {
   using Shows = plan::Table::Shows;
   const auto lacks = [](const auto& all, auto is) { return std::ranges::none_of(all, is); };
   for (const plan::Table& table : index.plan().tables) {
-    const plan::Metric *metric = index.plan().findMetric(table.subject), *other = index.plan().findMetric(table.other);
+    const Metric *metric = index.plan().findMetric(table.subject), *other = index.plan().findMetric(table.other);
     const auto named = [&](const auto& one) { return one.metric == table.subject; };
     if (table.shows == Shows::Effects && metric && lacks(description.effects, named))
       if (auto effects = effectsOn(index, *metric)) description.effects.push_back(std::move(*effects));
@@ -45,21 +45,21 @@ void describeAsked(const judge::Index& index, Description& description) {
 
 }  // namespace
 
-std::vector<std::string> mentionedMetrics(const plan::Plan& plan) {
+std::vector<std::string> mentionedMetrics(const Plan& plan) {
   std::set<std::string> mentioned;
   const auto mention = [&](const std::vector<plan::Cell>& cells) {
     for (const plan::Cell& cell : cells)
-      for (const plan::MetricTerm& term : metricTerms(*cell.term)) mentioned.insert(term.metric);
+      for (const MetricTerm& term : metricTerms(*cell.term)) mentioned.insert(term.metric);
   };
-  for (const plan::Comparison& comparison : plan.comparisons) mention(comparison.cells);
-  for (const plan::Criterion& criterion : plan.criteria) mention(criterion.cells);
+  for (const Comparison& comparison : plan.comparisons) mention(comparison.cells);
+  for (const Criterion& criterion : plan.criteria) mention(criterion.cells);
   for (const plan::Table& table : plan.tables) {
     mentioned.insert(table.subject);
     mentioned.insert(table.other);
   }
   for (const plan::Plot& plot : plan.plots) mentioned.insert(plot.subject);
   std::vector<std::string> names;
-  for (const plan::Metric& metric : plan.metrics)
+  for (const Metric& metric : plan.metrics)
     if (mentioned.count(metric.name) || mentioned.empty()) names.push_back(metric.name);
   return names;
 }
@@ -67,13 +67,13 @@ std::vector<std::string> mentionedMetrics(const plan::Plan& plan) {
 Description describe(const judge::Index& index) {
   Description description;
   describePlots(index, description);
-  const plan::Metric* first = nullptr;
+  const Metric* first = nullptr;
   const std::vector<plan::Factor>& factors = index.plan().factors;
   const bool is_grid =
       std::ranges::count_if(factors, [](const plan::Factor& one) { return one.levels.size() > 1; }) > 1;
   for (const std::string& name : mentionedMetrics(index.plan())) {
-    const plan::Metric* metric = index.plan().findMetric(name);
-    if (!metric || metric->kind == plan::TrialKind::Profile) continue;
+    const Metric* metric = index.plan().findMetric(name);
+    if (!metric || metric->kind == TrialKind::Profile) continue;
     if (is_grid)
       if (auto effects = effectsOn(index, *metric); effects && effects->effects.size() > 1)
         description.effects.push_back(std::move(*effects));
@@ -100,8 +100,6 @@ Conclusions conclude(const judge::Index& index, const judge::Index* with_earlier
   return {judge::judge(index, with_earlier), describe(index)};
 }
 
-Conclusions conclude(const plan::Plan& plan, const store::Results& results) {
-  return conclude(judge::Index(plan, results));
-}
+Conclusions conclude(const Plan& plan, const Results& results) { return conclude(judge::Index(plan, results)); }
 
 }  // namespace expc::describe

@@ -20,7 +20,7 @@ namespace expc::describe {
 
 /// The metrics that the study's comparisons, criteria, tables and plots are about, in the order of the plan's metrics:
 /// of what else was measured a description would only be long.
-std::vector<std::string> mentionedMetrics(const plan::Plan& plan);
+std::vector<std::string> mentionedMetrics(const Plan& plan);
 
 struct Description {
   std::vector<Effects> effects;   // of metrics over grids of two factors and more: of one, comparisons say it
@@ -37,18 +37,22 @@ struct Description {
 Description describe(const judge::Index& index);
 
 /// The verdicts on a study, and the description of the same results.
-struct Conclusions : judge::Judgement {
+struct Conclusions : Judgement {
   Description description;
 };
 /// The arguments are those of judge::judge.
 Conclusions conclude(const judge::Index& index, const judge::Index* with_earlier = nullptr);
-Conclusions conclude(const plan::Plan& plan, const store::Results& results);
+Conclusions conclude(const Plan& plan, const Results& results);
 
 /// A plan with its results and what they say: what reports and exports are made from.
 struct Findings {
-  const plan::Plan& plan;
+  const Plan& plan;
   const Conclusions& judgement;
-  const store::Results& results;
+  const Results& results;
 };
 
 }  // namespace expc::describe
+
+namespace expc {
+using describe::Conclusions, describe::Findings;
+}

@@ -23,10 +23,10 @@ constexpr size_t kMostLevels = 1000;  // of which all pairs are looked at: half 
 constexpr double kApart = 3;          // spreads by which a first block is apart from the others
 
 /// The mean logarithm of each block that has every point, less the points' own; empty where a value has none.
-std::vector<double> levelsOf(const judge::Index& index, const plan::Metric& metric) {
+std::vector<double> levelsOf(const judge::Index& index, const Metric& metric) {
   std::map<std::pair<int64_t, int64_t>, std::vector<double>> blocks;
   size_t points = 0;
-  for (const plan::Point& point : index.plan().points) {
+  for (const Point& point : index.plan().points) {
     const std::vector<judge::PointValue> values = judge::valuesAt(index, metric, point);
     if (values.empty()) continue;
     ++points;
@@ -90,7 +90,7 @@ std::optional<double> warmUp(const std::vector<double>& levels) {
 
 }  // namespace
 
-std::optional<Drift> driftOf(const judge::Index& index, const plan::Metric& metric) {
+std::optional<Drift> driftOf(const judge::Index& index, const Metric& metric) {
   const std::vector<double> levels = levelsOf(index, metric);
   if (levels.size() < kFewest) return std::nullopt;
   Drift drift;

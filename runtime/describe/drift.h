@@ -22,7 +22,7 @@ struct Drift {
 };
 
 /// Absent for fewer than four blocks, and where a value is not above zero.
-std::optional<Drift> driftOf(const judge::Index& index, const plan::Metric& metric);
+std::optional<Drift> driftOf(const judge::Index& index, const Metric& metric);
 
 /// The p-value up to which a trend is told.
 inline constexpr double kTrend = 0.01;

@@ -107,7 +107,7 @@ Table tableOf(const Grid& grid, const std::map<LevelIndices, const Logs*>& there
 /// Takes means away, from the grand mean to pairs of factors, and keeps what each took.
 class Decomposition {
  public:
-  Decomposition(const Table& table, const plan::Plan& plan) : plan_(plan), table_(table), rest_(table.logs) {}
+  Decomposition(const Table& table, const Plan& plan) : plan_(plan), table_(table), rest_(table.logs) {}
 
   Effects decompose(std::string metric) {
     Effects effects;
@@ -184,7 +184,7 @@ class Decomposition {
     return effect;
   }
 
-  const plan::Plan& plan_;
+  const Plan& plan_;
   const Table& table_;
   std::vector<double> rest_;    // of each point those of all blocks
   std::vector<double> inside_;  // the same, with effects taken away block by block
@@ -192,12 +192,12 @@ class Decomposition {
 
 }  // namespace
 
-std::optional<Effects> effectsOn(const judge::Index& index, const plan::Metric& metric) {
-  const plan::Plan& plan = index.plan();
+std::optional<Effects> effectsOn(const judge::Index& index, const Metric& metric) {
+  const Plan& plan = index.plan();
   std::map<std::string, Logs> logs;
   std::map<LevelIndices, const Logs*> there;
   Grid all(plan.factors.size());
-  for (const plan::Point& point : plan.points) {
+  for (const Point& point : plan.points) {
     const std::vector<judge::PointValue> values = judge::valuesAt(index, metric, point);
     if (values.empty()) continue;
     Logs& own = logs[point.id];

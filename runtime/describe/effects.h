@@ -45,6 +45,6 @@ struct Effects {
 /// (found by branch and bound; of very large grids the largest that was found). Sum-to-zero contrasts of a balanced
 /// design: each effect is a mean less lesser means, and shares are sums of squares over their total (Jain 1991, §22;
 /// Montgomery, §5). Absent where fewer than two points can be compared, no factor varies, or a value is not above zero.
-std::optional<Effects> effectsOn(const judge::Index& index, const plan::Metric& metric);
+std::optional<Effects> effectsOn(const judge::Index& index, const Metric& metric);
 
 }  // namespace expc::describe

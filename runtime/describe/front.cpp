@@ -10,9 +10,9 @@
 namespace expc::describe {
 namespace {
 
-std::map<std::string, double> mediansOf(const judge::Index& index, const plan::Metric& metric) {
+std::map<std::string, double> mediansOf(const judge::Index& index, const Metric& metric) {
   std::map<std::string, double> medians;
-  for (const plan::Point& point : index.plan().points)
+  for (const Point& point : index.plan().points)
     if (const std::vector<judge::PointValue> values = judge::valuesAt(index, metric, point); !values.empty())
       medians[point.id] = *stats::medianOf(plain(values));
   return medians;
@@ -20,11 +20,11 @@ std::map<std::string, double> mediansOf(const judge::Index& index, const plan::M
 
 }  // namespace
 
-Front paretoFront(const judge::Index& index, const plan::Metric& first, const plan::Metric& second) {
+Front paretoFront(const judge::Index& index, const Metric& first, const Metric& second) {
   Front front{first.name, second.name, {}, 0};
   const std::map<std::string, double> of_first = mediansOf(index, first), of_second = mediansOf(index, second);
   std::vector<FrontPoint> all;
-  for (const plan::Point& point : index.plan().points)
+  for (const Point& point : index.plan().points)
     if (of_first.count(point.id) && of_second.count(point.id))
       all.push_back({point.id, of_first.at(point.id), of_second.at(point.id)});
   std::ranges::stable_sort(all, [&](const FrontPoint& a, const FrontPoint& b) {

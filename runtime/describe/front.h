@@ -27,6 +27,6 @@ struct Front {
   /// Whether it is what a table of the plan asks for.
   bool isOf(const plan::Table& table) const { return first == table.subject && second == table.other; }
 };
-Front paretoFront(const judge::Index& index, const plan::Metric& first, const plan::Metric& second);
+Front paretoFront(const judge::Index& index, const Metric& first, const Metric& second);
 
 }  // namespace expc::describe

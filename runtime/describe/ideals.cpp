@@ -16,15 +16,15 @@ const plan::OperationTerm* ratioOf(const plan::Term& term, double& scale) {
 
 }  // namespace
 
-Ideals idealsOf(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Metric& metric) {
-  for (const plan::Comparison& comparison : plan.comparisons) {
+Ideals idealsOf(const Plan& plan, const Judgement& judgement, const Metric& metric) {
+  for (const Comparison& comparison : plan.comparisons) {
     Ideals ideals{comparison.over, {}};
     for (const plan::Cell& cell : comparison.cells) {
       double scale = 1;
       const plan::OperationTerm* ratio = cell.ideal ? ratioOf(*cell.term, scale) : nullptr;
       if (!ratio) break;
-      const auto* treated = ratio->operands[0]->as<plan::MetricTerm>();
-      const auto* baseline = ratio->operands[1]->as<plan::MetricTerm>();
+      const auto* treated = ratio->operands[0]->as<MetricTerm>();
+      const auto* baseline = ratio->operands[1]->as<MetricTerm>();
       // For a time the baseline is the numerator, so its ideal is a hyperbola over the factor: no line is drawn.
       if (!treated || !baseline || treated->metric != metric.name || treated->place != cell.points[0]) break;
       const judge::Summary* start = judgement.find(baseline->place.point, metric.name);

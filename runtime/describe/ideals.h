@@ -17,6 +17,6 @@ struct Ideals {
 
 /// The ideals of a metric by the first comparison that has some: the baseline's median times the comparison's own
 /// ideal, and at the baseline its median.
-Ideals idealsOf(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Metric& metric);
+Ideals idealsOf(const Plan& plan, const Judgement& judgement, const Metric& metric);
 
 }  // namespace expc::describe

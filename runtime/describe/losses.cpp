@@ -6,24 +6,24 @@
 
 namespace expc::describe {
 
-std::vector<const judge::PointStatus*> statusesOf(const judge::Judgement& judgement, const plan::Criterion& criterion) {
+std::vector<const PointStatus*> statusesOf(const Judgement& judgement, const Criterion& criterion) {
   std::set<std::string> points;
   for (const plan::Cell& cell : criterion.cells)
-    for (const plan::Place& place : cell.points) points.insert(place.point);
-  std::vector<const judge::PointStatus*> statuses;
+    for (const Place& place : cell.points) points.insert(place.point);
+  std::vector<const PointStatus*> statuses;
   for (const std::string& point : points)
     if (const auto* status = judgement.status(point, criterion.cells.front().kind)) statuses.push_back(status);
   return statuses;
 }
 
-bool onlyTimesOut(const judge::Judgement& judgement, const plan::Criterion& criterion) {
-  return std::ranges::any_of(statusesOf(judgement, criterion), &judge::PointStatus::onlyTimesOut);
+bool onlyTimesOut(const Judgement& judgement, const Criterion& criterion) {
+  return std::ranges::any_of(statusesOf(judgement, criterion), &PointStatus::onlyTimesOut);
 }
 
-std::vector<ArmLosses> unevenLosses(const judge::Judgement& judgement, const plan::Criterion& criterion) {
+std::vector<ArmLosses> unevenLosses(const Judgement& judgement, const Criterion& criterion) {
   constexpr double kUneven = 0.1;  // a threshold for a remark, not a test
   std::vector<ArmLosses> arms;
-  for (const judge::PointStatus* status : statusesOf(judgement, criterion)) {
+  for (const PointStatus* status : statusesOf(judgement, criterion)) {
     const unsigned lost = status->failed + status->infeasible + status->invalid;
     arms.push_back({status->point, lost, lost + status->valid + status->timeouts});
   }

@@ -11,10 +11,10 @@
 namespace expc::describe {
 
 /// Returns how trials ended at the points that a criterion reads; a point without trials is left out.
-std::vector<const judge::PointStatus*> statusesOf(const judge::Judgement& judgement, const plan::Criterion& criterion);
+std::vector<const PointStatus*> statusesOf(const Judgement& judgement, const Criterion& criterion);
 
 /// Whether all trials of some point that the criterion reads timed out, apart from those that failed.
-bool onlyTimesOut(const judge::Judgement& judgement, const plan::Criterion& criterion);
+bool onlyTimesOut(const Judgement& judgement, const Criterion& criterion);
 
 /// The trials of one point without a value (failed, disturbed, out of memory), of all that it had.
 struct ArmLosses {
@@ -26,6 +26,6 @@ struct ArmLosses {
 
 /// The points that a criterion reads, the largest share of losses first; empty unless the largest share is at least ten
 /// percentage points above the smallest.
-std::vector<ArmLosses> unevenLosses(const judge::Judgement& judgement, const plan::Criterion& criterion);
+std::vector<ArmLosses> unevenLosses(const Judgement& judgement, const Criterion& criterion);
 
 }  // namespace expc::describe

@@ -9,9 +9,9 @@
 
 namespace expc::describe {
 
-std::vector<Outlier> outliersOf(const judge::Index& index, const plan::Metric& metric) {
+std::vector<Outlier> outliersOf(const judge::Index& index, const Metric& metric) {
   std::vector<Outlier> outliers;
-  for (const plan::Point& point : index.plan().points) {
+  for (const Point& point : index.plan().points) {
     const std::vector<judge::PointValue> values = judge::valuesAt(index, metric, point);
     const std::vector<double> all = plain(values);
     for (const unsigned i : stats::tukeyOutliers(all))

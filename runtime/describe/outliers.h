@@ -19,6 +19,6 @@ struct Outlier {
 };
 
 /// The metric's outliers, by trial.
-std::vector<Outlier> outliersOf(const judge::Index& index, const plan::Metric& metric);
+std::vector<Outlier> outliersOf(const judge::Index& index, const Metric& metric);
 
 }  // namespace expc::describe

@@ -23,8 +23,8 @@ size_t pairsOf(size_t points) { return points * (points - 1) / 2; }
 
 /// Whether the blocks that both points have do not tell them apart at `confidence`. An exact metric compares its values
 /// directly.
-bool sharesRank(const plan::Metric& metric, const std::vector<judge::PointValue>& a,
-                const std::vector<judge::PointValue>& b, double confidence) {
+bool sharesRank(const Metric& metric, const std::vector<judge::PointValue>& a, const std::vector<judge::PointValue>& b,
+                double confidence) {
   std::map<std::pair<int64_t, int64_t>, double> of_a;
   for (const judge::PointValue& value : a) of_a[{value.block, value.session}] = value.value;
   std::vector<double> differences;
@@ -34,17 +34,16 @@ bool sharesRank(const plan::Metric& metric, const std::vector<judge::PointValue>
   if (const auto interval = stats::signedRank(differences).interval(confidence))
     return interval->low <= 0 && interval->high >= 0;
   if (!metric.exact) return true;
-  const auto less = [](const judge::PointValue& x, const judge::PointValue& y) { return x.value < y.value; };
-  const auto [low_a, high_a] = std::ranges::minmax_element(a, less);
-  const auto [low_b, high_b] = std::ranges::minmax_element(b, less);
+  const auto [low_a, high_a] = std::ranges::minmax_element(a, {}, &judge::PointValue::value);
+  const auto [low_b, high_b] = std::ranges::minmax_element(b, {}, &judge::PointValue::value);
   return low_a->value <= high_b->value && low_b->value <= high_a->value;
 }
 
 }  // namespace
 
-std::vector<Ranked> rank(const judge::Index& index, const plan::Metric& metric) {
+std::vector<Ranked> rank(const judge::Index& index, const Metric& metric) {
   std::vector<Measured> all;
-  for (const plan::Point& point : index.plan().points) {
+  for (const Point& point : index.plan().points) {
     std::vector<judge::PointValue> values = judge::valuesAt(index, metric, point);
     if (values.empty()) continue;
     const Ranked ranked{point.id, std::nullopt, *stats::medianOf(plain(values)), unsigned(values.size())};

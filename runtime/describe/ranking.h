@@ -24,7 +24,7 @@ struct Ranked {
 /// few such blocks for one. Intervals are at 95 % over all pairs of points (Bonferroni), so points that do not differ
 /// are told apart in 5 % of all rankings. Values of an exact metric are compared as they are. Without ranks where no
 /// point has rankBlocks() values.
-std::vector<Ranked> rank(const judge::Index& index, const plan::Metric& metric);
+std::vector<Ranked> rank(const judge::Index& index, const Metric& metric);
 
 /// The fewest blocks that can tell any of so many points apart.
 unsigned rankBlocks(size_t points);

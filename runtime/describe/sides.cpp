@@ -66,19 +66,19 @@ class Source {
 struct Both {
   Shift shift;
   judge::ValuesBySession before, after;
-  const plan::Metric* metric = nullptr;  // none of a comparison
-  bool exact = false;                    // it reads exact metrics alone
-  bool difference = false;               // a comparison that subtracts: near nothing where what it compares is not
-  double size = 0;                       // of a difference, the largest of what it lies between, on either side
-  double least = 0;                      // the smallest p-value that so many values can have
-  double here = 1;                       // the p-value of these sessions, as if there were no others
+  const Metric* metric = nullptr;  // none of a comparison
+  bool exact = false;              // it reads exact metrics alone
+  bool difference = false;         // a comparison that subtracts: near nothing where what it compares is not
+  double size = 0;                 // of a difference, the largest of what it lies between, on either side
+  double least = 0;                // the smallest p-value that so many values can have
+  double here = 1;                 // the p-value of these sessions, as if there were no others
 };
 
 /// Collects the metrics and comparisons that both sides have.
-std::vector<Both> collect(const plan::Plan& plan, Source before, Source after, Sides& sides) {
+std::vector<Both> collect(const Plan& plan, Source before, Source after, Sides& sides) {
   std::vector<Both> all;
   const auto add = [&](const std::string& subject, const std::string& label, const std::string& unit,
-                       const plan::Cell& cell, const plan::Metric* metric) {
+                       const plan::Cell& cell, const Metric* metric) {
     Both both{{}, before.of(cell), after.of(cell), metric};
     both.shift.subject = subject;
     both.shift.label = label;
@@ -93,10 +93,10 @@ std::vector<Both> collect(const plan::Plan& plan, Source before, Source after, S
     sides.only_before += metric && has_before;
     sides.only_after += metric && has_after;
   };
-  for (const plan::Metric& metric : plan.metrics)
-    for (const plan::Point& point : plan.points)
+  for (const Metric& metric : plan.metrics)
+    for (const Point& point : plan.points)
       add(metric.name, plan.label(point), metric.unit, judge::cellOf(metric, point.id), &metric);
-  for (const plan::Comparison& comparison : plan.comparisons)
+  for (const Comparison& comparison : plan.comparisons)
     for (const plan::Cell& cell : comparison.cells)
       add(comparison.name, judge::cellLabel(plan, comparison.factors, cell), comparison.unit, cell, nullptr);
   sides.before = before.scope();
@@ -113,9 +113,7 @@ bool allPositive(const std::vector<double>& values) {
 }
 
 /// Whether zero means that nothing was measured: for a time, rate or size.
-bool isMeasure(const plan::Metric& metric) {
-  return metric.unit == "s" || metric.unit == "B" || metric.unit.ends_with("/s");
-}
+bool isMeasure(const Metric& metric) { return metric.unit == "s" || metric.unit == "B" || metric.unit.ends_with("/s"); }
 
 /// How far sessions may lie apart where nothing shows it: kSessionsApart, which a difference is where it is as much of
 /// the larger side, whichever that is.

@@ -39,8 +39,8 @@ Sides compared(const plan::Plan& plan, const Records& before, const Records& aft
 }
 
 const Shift& find(const Sides& sides, const std::string& subject, const std::string& label) {
-  const auto found = std::find_if(sides.shifts.begin(), sides.shifts.end(),
-                                  [&](const Shift& shift) { return shift.subject == subject && shift.label == label; });
+  const auto found = std::ranges::find_if(
+      sides.shifts, [&](const Shift& shift) { return shift.subject == subject && shift.label == label; });
   REQUIRE(found != sides.shifts.end());
   return *found;
 }
@@ -105,7 +105,7 @@ TEST_CASE("sessions of the same that lie apart are no move, however few there ar
     for (unsigned seed = 0; seed < kComparisons; ++seed) {
       const Sides sides = compared(small(6 * sessions), measured(1, 6 * sessions, 1000 + seed, 6, 0.02),
                                    measured(1, 6 * sessions, 5000 + seed, 6, 0.02));
-      moved += std::any_of(sides.shifts.begin(), sides.shifts.end(), [](const Shift& shift) { return shift.moved; });
+      moved += std::ranges::any_of(sides.shifts, &Shift::moved);
     }
     CAPTURE(sessions);
     CHECK(moved <= 0.055 * kComparisons);
@@ -140,7 +140,7 @@ TEST_CASE("what sessions differ by is no move") {
         compared(small(20), measured(1, 20, 1000 + study, 4, 0.05), measured(1, 20, 5000 + study, 4, 0.05));
     CHECK(sides.generalises());
     CHECK(sides.before.sessions == 5);
-    moved += std::any_of(sides.shifts.begin(), sides.shifts.end(), [](const Shift& shift) { return shift.moved; });
+    moved += std::ranges::any_of(sides.shifts, &Shift::moved);
   }
   CHECK(moved < 20);  // 5 % at most, of 200
 }

@@ -21,10 +21,10 @@ struct PublishedTime {
 
 /// Returns how long the trials take if they take what the design states (`takes`), else if they are as fast as
 /// references publish for their points: by the time of an epoch, a step or an image. Nothing if neither is known.
-std::optional<PublishedTime> publishedTime(const plan::Plan& plan);
+std::optional<PublishedTime> publishedTime(const Plan& plan);
 
 /// Returns a budget for `more` seconds of trials beside those that there are, with half as much again since trials may
 /// take longer than before; 0 if the plan's is enough, or there is none.
-double largerBudget(const plan::Plan& plan, const judge::Judgement& judgement, double more);
+double largerBudget(const Plan& plan, const Judgement& judgement, double more);
 
 }  // namespace expc::describe

@@ -8,7 +8,7 @@ std::vector<double> plain(const std::vector<judge::PointValue>& values) {
   return plain;
 }
 
-bool better(const plan::Metric& metric, double a, double b) {
+bool better(const Metric& metric, double a, double b) {
   return metric.better == plan::Direction::Lower ? a < b : a > b;
 }
 

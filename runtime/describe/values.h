@@ -11,6 +11,6 @@ namespace expc::describe {
 
 std::vector<double> plain(const std::vector<judge::PointValue>& values);
 /// Whether `a` is better than `b`; the metric says what is better.
-bool better(const plan::Metric& metric, double a, double b);
+bool better(const Metric& metric, double a, double b);
 
 }  // namespace expc::describe

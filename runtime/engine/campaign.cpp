@@ -39,7 +39,7 @@ constexpr double kCudaStarts = 120;
 
 /// The run's outcome for the store, with the number of repetitions if an interim analysis ended it.
 store::Outcome complete(const judge::Index& index) {
-  const plan::KindDesign* design = judge::endedAtLook(index);
+  const KindDesign* design = judge::endedAtLook(index);
   if (!design) return {store::Outcome::Complete};
   return {store::Outcome::AtLook, judge::repetitionsAsked(index, *design)};
 }
@@ -51,7 +51,7 @@ store::Run Env::record(int64_t session) const {
   run.study = setup.plan.study;
   run.plan_digest = setup.plan.digest;
   // The whole plan is kept, so that a later reader can tell what this run was asked for.
-  run.plan_json = base::canonicalJson(plan::toJson(setup.plan));
+  run.plan_json = canonicalJson(plan::toJson(setup.plan));
   run.session = session;
   run.match = setup.match;
   run.started = now();
@@ -74,7 +74,7 @@ std::string budgetText(const judge::Index& index, const EngineOptions& options) 
                      wayOn(options));
 }
 
-Campaign::Campaign(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases, judge::Index& index)
+Campaign::Campaign(const Env& env, Launcher& launcher, const machine::DeviceLeases& leases, judge::Index& index)
     : env_(env),
       setup_(env.setup),
       plan_(env.setup.plan),
@@ -96,7 +96,7 @@ Error Campaign::run() {
   run_ = TRY(env_.store.addRun(env_.record(lanes_.front().session)));
   if (auto error = prepare()) {
     // An interrupt during the heat-up surfaces as an error of the launcher; it is a normal end of the run.
-    if (!launch::Interrupts::requested()) return error;
+    if (!Interrupts::requested()) return error;
     consumeError(std::move(error));
   } else if (auto failed = runBlocks()) {
     return failed;
@@ -129,7 +129,7 @@ Error Campaign::end(int64_t run) {
     outcome_.ending = ending;
     return env_.store.endRun(run, env_.now(), outcome, store::claimsOf(plan_));
   };
-  if (launch::Interrupts::requested()) {
+  if (Interrupts::requested()) {
     env_.listener.say("interrupted; {} of this run {} stored, and {}", base::counted(outcome_.valid, "trial"),
                       base::are(outcome_.valid), wayOn(options_));
     return done(Ending::Interrupted, {Outcome::Interrupted});
@@ -163,7 +163,7 @@ Error Campaign::end(int64_t run) {
 Error Campaign::openSession(unsigned lane) {
   const launch::LauncherDescription launcher = launcher_.describe();
   const store::SessionPlace place = sessionPlace(setup_, lane, launcher);
-  const machine::Machine& machine = setup_.machineOf(setup_.lane(lane));
+  const Machine& machine = setup_.machineOf(setup_.lane(lane));
   // Opening a session counts as activity, so that mindGap() does not open a second one.
   lanes_[lane].last_active = env_.clock.boot();
   // Only the first session of a lane may be one of an earlier run. Later calls come after a gap and want a new one.
@@ -176,15 +176,14 @@ Error Campaign::openSession(unsigned lane) {
   for (const machine::Slot& slot : setup_.lane(lane).slots) slots.push_back(slot.toJson());
   // Everything that describes the session's machine and software goes into its environment, so that a result can be
   // traced to it later.
-  session.environment_json = base::canonicalJson(json::Object{
+  session.environment_json = canonicalJson(json::Object{
       {"machine", base::written(machine)},
       {"launcher", launcher.name},
       {"system", json::Object(options_.system)},
       {"slots", std::move(slots)},
       {"libraries", setup_.built_in ? setup_.built_in->description.libraries : json::Value(json::Object{})}});
   session.opened = session.last_seen = env_.now();
-  auto id = TRY(env_.store.addSession(session));
-  session.id = lanes_[lane].session = id;
+  session.id = lanes_[lane].session = TRY(env_.store.addSession(session));
   index_.add(session);
   new_session_ = true;
   env_.listener.say("session {} on {}: {}", session.id, session.where.text(),
@@ -216,12 +215,12 @@ Expected<bool> Campaign::continueSession(unsigned lane, const store::SessionPlac
 void Campaign::resumeBlock(unsigned lane) {
   const store::BlockPlan* block = env_.store.latestBlock(lanes_[lane].session, plan_.study);
   if (!block || options_.fresh) return;
-  const plan::TrialKind kind = block->block.kind;
+  const TrialKind kind = block->block.kind;
   if (block->settings != store::settingsText(plan_, kind)) return;
-  const std::vector<store::Trial> trials = env_.store.contents().trialsOf(block->block.id);
+  const std::vector<Trial> trials = env_.store.contents().trialsOf(block->block.id);
   // A trial that no longer counts (another program, other data) would make the rest of the block incomparable with it.
-  for (const store::Trial& trial : trials)
-    if (trial.status != store::TrialStatus::Interrupted && !index_.has(trial.id)) return;
+  for (const Trial& trial : trials)
+    if (trial.status != TrialStatus::Interrupted && !index_.has(trial.id)) return;
   // A block with nothing left to run was complete.
   if (!scheduler_.isOpen(*block, trials)) return;
   env_.listener.blockStarted(kind, block->block.number, block->places.size());
@@ -235,14 +234,14 @@ Error Campaign::heatSlots() {
   // Cores and GPUs of this machine warm up at the same time: a thread heats the cores while worker processes heat the
   // GPUs.
   if (!setup_.nodes) {
-    std::thread cores([&] { launch::heatUp(setup_.slots, seconds, [&] { return launch::Interrupts::requested(); }); });
+    std::thread cores([&] { launch::heatUp(setup_.slots, seconds, [&] { return Interrupts::requested(); }); });
     Error error = heatGpusOf({setup_.slots, {}, 0, {}});
     cores.join();
     return error;
   }
   // Agents heat the cores of all nodes at once; then the GPUs follow, lane by lane.
   const auto question = [&](const nodes::Node&) { return json::Object{{"heat", json::Object{{"seconds", seconds}}}}; };
-  auto heated = TRY(setup_.nodes->ask("heated", question, env_.tell(), [this] { return tick(); }));
+  TRY(setup_.nodes->ask("heated", question, env_.tell(), [this] { return tick(); }));
   for (const LaneDevices& lane : setup_.lanes) {
     TRY(heatGpusOf(lane));
     for (const LaneDevices& other : lane.beyond) TRY(heatGpusOf(other));
@@ -254,7 +253,7 @@ Error Campaign::heatSlots() {
 /// `heat_up_seconds`.
 Error Campaign::heatGpusOf(const LaneDevices& lane) {
   if (!setup_.slots.front().gpu || setup_.builtInPath().empty()) return Error::success();
-  launch::TrialRequest request;
+  TrialRequest request;
   request.nodes = {lane.node};
   request.spec.trial = "heat-up";
   request.spec.workload = protocol::kHeatUp;
@@ -267,7 +266,7 @@ Error Campaign::heatGpusOf(const LaneDevices& lane) {
   placeRanks(request, {{setup_.machineOf(lane), lane.slots, all, ""}}, /*one_process=*/false);
   auto end = TRY(runner_.run(request));
   // A failed heat-up is no reason to refuse the run: trials are still valid, only the first may be slower.
-  if (end.status != store::TrialStatus::Valid && !launch::Interrupts::requested())
+  if (end.status != TrialStatus::Valid && !Interrupts::requested())
     env_.listener.say("GPU warm-up skipped: {}", end.reason);
   return Error::success();
 }
@@ -285,7 +284,7 @@ bool Campaign::endsInTime(const Step& step) const {
   if (!options_.ends_at) return true;
   // Retries are not counted, and kBeforeEnd leaves a margin for them.
   double seconds = 0;
-  for (const plan::Place& place : step.places) seconds += index_.typicalSeconds(step.kind, place.point).value_or(0);
+  for (const Place& place : step.places) seconds += index_.typicalSeconds(step.kind, place.point).value_or(0);
   return env_.clock.boot() + seconds <= *options_.ends_at - kBeforeEnd;
 }
 
@@ -302,15 +301,14 @@ Error Campaign::beginBlock(unsigned lane, const Step& step) {
   plan.settings = store::settingsText(plan_, step.kind);
   plan.places = blockOrder(step.places, seed, plan_);
   // The block is written before its first trial, so that a killed run can be resumed in it.
-  auto id = TRY(env_.store.addBlock(plan));
-  plan.block.id = id;
+  plan.block.id = TRY(env_.store.addBlock(plan));
   forecast_.renew();
   env_.listener.blockStarted(step.kind, plan.block.number, plan.places.size());
   scheduler_.begin(lane, std::move(plan));
   return Error::success();
 }
 
-void Campaign::blockOver(plan::TrialKind kind) {
+void Campaign::blockOver(TrialKind kind) {
   sayWidths(kind);
   sayBudget(kind);
   if (!index_.onlyLost(kind)) return;
@@ -337,16 +335,16 @@ void Campaign::blockOver(plan::TrialKind kind) {
 }
 
 bool Campaign::stopping() const {
-  return launch::Interrupts::requested() || (options_.fail_fast && index_.firstFailedForGood());
+  return Interrupts::requested() || (options_.fail_fast && index_.firstFailedForGood());
 }
 
 /// After each block beyond the least number: says how far the intervals are from the widths that the design asks for.
-void Campaign::sayWidths(plan::TrialKind kind) {
+void Campaign::sayWidths(TrialKind kind) {
   if (!judge::looksAtWidths(index_, kind)) return;
   for (const judge::UntilState& state : judge::untilStates(index_, kind)) {
     // Cells that have not even the least number of repetitions have no width to speak of.
     if (state.blocks < plan::designOf(plan_, kind)->repeat) continue;
-    const std::string where = state.where.empty() ? "" : " at " + state.where;
+    const std::string where = base::framed(" at ", state.where);
     std::string text = fmt::format("after {} of at most {} blocks: ", state.blocks, state.most);
     text += state.widest ? fmt::format("half-width of {} is {}{} (target {})", state.until.subject,
                                        judge::widthText(plan_, state.until, *state.widest), where,
@@ -358,10 +356,10 @@ void Campaign::sayWidths(plan::TrialKind kind) {
 
 /// Warns, once, if the budget will end the run before a claim has any interval. The time of a block is the typical time
 /// of a trial times the trials per block that are left.
-void Campaign::sayBudget(plan::TrialKind kind) {
+void Campaign::sayBudget(TrialKind kind) {
   if (budget_told_ || !plan_.design.budget_seconds) return;
   // The first criterion with a confidence that reads this kind stands for all of them.
-  const auto claim = std::ranges::find_if(plan_.criteria, [&](const plan::Criterion& criterion) {
+  const auto claim = std::ranges::find_if(plan_.criteria, [&](const Criterion& criterion) {
     return criterion.confidence && !criterion.cells.empty() && criterion.cells.front().kind == kind;
   });
   if (claim == plan_.criteria.end()) return;

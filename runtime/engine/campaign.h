@@ -61,20 +61,20 @@ Error digestPrepared(Setup& setup, const std::string& results, const store::Cont
 /// Runs the preparation of one point in `folder`, with its log below `results`. Error: it failed or timed out, or the
 /// disk is full. An interrupt is success without a mark, so that the next run prepares again.
 Error prepareCommand(const Setup& setup, const std::string& results, launch::TrialRunner& runner,
-                     ProgressListener& listener, const launch::Clock& clock, const plan::Point& point,
+                     ProgressListener& listener, const launch::Clock& clock, const Point& point,
                      const std::string& folder);
 
 /// Runs the preparations whose folders are not filled yet. Returns true if the prepared files now differ from what
 /// digestPrepared() assumed: then other trials count, and the caller must load the results anew. Error: a preparation
 /// failed. An interrupt returns false.
-Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher);
+Expected<bool> prepareCommands(const Env& env, Launcher& launcher);
 
 /// Opens a session for each lane of the launcher and appends blocks until judge::nextBlock asks for nothing more.
 class Campaign {
  public:
   /// `index` holds the trials that count already and receives the new ones. `leases` are those of this machine's
   /// devices. All arguments must outlive the campaign.
-  Campaign(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases, judge::Index& index);
+  Campaign(const Env& env, Launcher& launcher, const machine::DeviceLeases& leases, judge::Index& index);
   /// Runs blocks until nothing is missing or something ends the run, and records how it ended in the store and in
   /// Env::outcome. Errors are those of the environment (store, launcher, a changed input); trials that fail are no
   /// error.
@@ -95,11 +95,11 @@ class Campaign {
   struct Flight {
     unsigned lane = 0;
     double begin = 0;  // boot time of the first launch; 0: nothing was launched yet
-    store::Trial trial;
-    const plan::Point* point = nullptr;
+    Trial trial;
+    const Point* point = nullptr;
     store::Block block;
     std::vector<NodePart> parts;
-    launch::TrialRequest request;
+    TrialRequest request;
     int64_t uncounted = 0;      // starts that do not count, still to come
     bool before = false;        // the current or last launch is the program that runs before a start
     bool counts = true;         // the current launch is the one that is measured
@@ -131,18 +131,18 @@ class Campaign {
   bool endsInTime(const Step& step) const;
   Error beginBlock(unsigned lane, const Step& step);
   /// Reports interval widths and the budget. If every trial of the kind failed so far, closes the kind.
-  void blockOver(plan::TrialKind kind);
+  void blockOver(TrialKind kind);
   Error startTrial(unsigned lane, const Step& step, std::vector<NodePart> parts);
   /// Launches the next process of the flight: the program that runs before a start, a start that does not count, or the
   /// start that is measured.
   Error launch(const std::shared_ptr<Flight>& flight);
   /// Takes the end of one launch: launches the next one, or finishes the trial.
-  Error landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd end);
+  Error landed(const std::shared_ptr<Flight>& flight, TrialEnd end);
   /// Error: a file that trials of the point read has changed since the run began.
-  Error checkFiles(const plan::Point& point);
+  Error checkFiles(const Point& point);
   /// Decides what the end of the last launch means for the trial, writes it to the store, then counts it. Error: the
   /// store cannot be written, or an input changed while the trial ran.
-  Error finish(Flight& flight, launch::TrialEnd end);
+  Error finish(Flight& flight, TrialEnd end);
   /// Tells index, scheduler, forecast and listener of a stored trial.
   void count(const Flight& flight);
   /// Closes the lane whose trial left processes that do not die (`stuck`), since they keep its devices. Error: no lane
@@ -151,7 +151,7 @@ class Campaign {
   /// Closes the lanes on nodes that are gone. Error: no lane is left and nobody asked the run to end.
   Error closeLostLanes();
   /// Marks the trial invalid if a reading exceeds the design's limits, and adds the readings to its environment.
-  void judgeReadings(const validity::Readings& readings, launch::TrialEnd& end);
+  void judgeReadings(const validity::Readings& readings, TrialEnd& end);
   TrialNote noteOf(const Flight& flight) const;
   /// Keeps or removes the folder of a command's trial, as options and status say.
   void tidy(const Flight& flight);
@@ -163,14 +163,14 @@ class Campaign {
   Error end(int64_t run);
   /// Keeps lease and sessions alive; called at least once a second while trials run. Error: the lease is lost.
   Error tick();
-  void sayWidths(plan::TrialKind kind);
-  void sayBudget(plan::TrialKind kind);
+  void sayWidths(TrialKind kind);
+  void sayBudget(TrialKind kind);
 
   const Env& env_;
   const Setup& setup_;
-  const plan::Plan& plan_;
+  const Plan& plan_;
   const EngineOptions& options_;
-  launch::Launcher& launcher_;
+  Launcher& launcher_;
   const machine::DeviceLeases& leases_;
   judge::Index& index_;
   RunOutcome& outcome_;

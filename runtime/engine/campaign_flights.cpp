@@ -30,8 +30,6 @@
 namespace expc::engine {
 namespace {
 
-using store::TrialStatus;
-
 constexpr double kTouch = 60;    // seconds between two notes that a session goes on
 constexpr int kNodesEnd = 3000;  // ms that an interrupt may come later here than on the nodes
 // Blocks in a row that a lane may find empty. One can be: another lane may give up all its points meanwhile. More in a
@@ -40,7 +38,7 @@ constexpr unsigned kMostEmpty = 3;
 // Share of a trial's cores that other processes may take before the trial gets a note about it.
 constexpr double kCrowded = 0.1;
 
-Error noProgress(plan::TrialKind kind) {
+Error noProgress(TrialKind kind) {
   return failure(
       "internal error: {} blocks of {} trials had nothing to start. Results are kept. Please report this with the "
       "study file",
@@ -79,22 +77,22 @@ Expected<bool> Campaign::nextStep(unsigned lane) {
     TRY(mindGap(lane));
     const Step step = scheduler_.next(lane);
     alone_.erase(node);
-    const bool alone = step.what == Step::What::Trial && step.place.control == plan::kAlone;
+    const bool alone = step.what == Step::Trial && step.place.control == plan::kAlone;
     if (alone) alone_[node] = lane;
     switch (step.what) {
-      case Step::What::Trial:
+      case Step::Trial:
         for (unsigned other = 0; alone && other < lanes_.size(); ++other)  // trials beside it end first
           if (other != lane && setup_.lane(other).node == node && (lanes_[other].busy || services_.any(other)))
             return services_.any(lane);
         // A trial whose service died fails without a start, and the lane goes on.
         if (auto waits = startWithServices(lane, step); !waits || *waits || lanes_[lane].busy) return waits;
         break;
-      case Step::What::BlockOver:
+      case Step::BlockOver:
         blockOver(step.kind);
         // startTrial() resets the count.
         if (++lanes_[lane].empty > kMostEmpty) return noProgress(step.kind);
         break;
-      case Step::What::Block:
+      case Step::Block:
         // Budget and end of the allocation are checked between blocks only, so that every block that is begun is
         // complete.
         if (budgetSpent(index_)) return false;
@@ -104,8 +102,8 @@ Expected<bool> Campaign::nextStep(unsigned lane) {
         }
         TRY(beginBlock(lane, step));
         break;
-      case Step::What::Wait:
-      case Step::What::Done:
+      case Step::Wait:
+      case Step::Done:
         return false;
     }
   }
@@ -114,7 +112,7 @@ Expected<bool> Campaign::nextStep(unsigned lane) {
 
 Expected<bool> Campaign::startWithServices(unsigned lane, const Step& step) {
   const store::Block& block = scheduler_.block(lane)->block;
-  const plan::Point& point = *plan_.findPoint(step.place.point);
+  const Point& point = *plan_.findPoint(step.place.point);
   std::vector<NodePart> parts = partsOf(setup_, setup_.lane(lane), block, point);
   auto ready = TRY(services_.ready(lane, {point, block, step.position, step.attempt, parts}));
   lanes_[lane].last_active = env_.clock.boot();  // a service that starts is no gap
@@ -131,7 +129,7 @@ Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<NodePart
   flight->point = plan_.findPoint(step.place.point);
   // Before anything is recorded: a trial on changed files would not be comparable with the earlier ones.
   TRY(checkFiles(*flight->point));
-  store::Trial& trial = flight->trial;
+  Trial& trial = flight->trial;
   // The record goes to the store before the launch, so that a killed engine leaves a trial that is known to be cut off.
   trial.key = std::make_shared<const store::TrialKey>(store::keyOf(plan_, step.place, step.kind, setup_.match));
   trial.run = run_;
@@ -156,33 +154,31 @@ Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<NodePart
       devices.push_back(std::move(device));
     }
   }
-  trial.devices = base::canonicalJson(std::move(devices));
+  trial.devices = canonicalJson(std::move(devices));
   trial.nodes = flight->parts.size();
   trial.started = env_.clock.wall();
-  auto id = TRY(env_.store.beginTrial(trial));
-  trial.id = id;
+  trial.id = TRY(env_.store.beginTrial(trial));
 
   flight->request = trialRequest(setup_, options_, env_.traces, flight->parts, flight->block, *flight->point, trial);
   services_.address(lane, flight->request);
   flight->note = noteOf(*flight);
   env_.listener.trialStarted(flight->note);
-  if (const launch::TrialEnd* service = services_.death(lane)) return landed(flight, launch::TrialEnd(*service));
+  if (const TrialEnd* service = services_.death(lane)) return landed(flight, TrialEnd(*service));
   flight->uncounted = flight->request.spec.settings.getInteger("uncounted_starts").value_or(0);
   return launch(flight);
 }
 
 Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
-  launch::TrialRequest start = flight->request;
+  TrialRequest start = flight->request;
   protocol::TrialSpec& spec = start.spec;
   // Commands have folders, programs that run before them, and starts that do not count; built-in workloads have none of
   // these.
   if (const auto& command = setup_.workloadOf(*flight->point).command) {
     if (!flight->before) {  // each start finds a folder like the first one did
-      auto error = files_.whileLinking([&] {
+      TRY(files_.whileLinking([&] {
         if (flight->begin != 0) drop(spec.folder);
         return folders_.make(spec.folder, setup_.command_files[flight->point->workload]);
-      });
-      if (error) return error;
+      }));
     }
     // The program `before` and the start alternate. `counts` becomes true for the last start.
     flight->before = !flight->before && !command->before.empty();
@@ -200,7 +196,7 @@ Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   if (flight->begin == 0) flight->begin = env_.clock.boot();
   lanes_[flight->lane].busy = true;
   launch::TrialHooks hooks;
-  hooks.ended = [this, flight](launch::TrialEnd end) { return landed(flight, std::move(end)); };
+  hooks.ended = [this, flight](TrialEnd end) { return landed(flight, std::move(end)); };
   hooks.progress = [this, flight](const protocol::Event& event) {
     env_.listener.trialProgress(flight->note, event.phase, event.done, event.total);
   };
@@ -208,7 +204,7 @@ Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
   return runner_.start(std::move(start), std::move(hooks));
 }
 
-Error Campaign::landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd end) {
+Error Campaign::landed(const std::shared_ptr<Flight>& flight, TrialEnd end) {
   lanes_[flight->lane].busy = false;
   // A launch that is not measured and ended well only adds its time. If it failed, the trial failed.
   if (!flight->counts && end.status == TrialStatus::Valid && end.stuck.empty()) {
@@ -222,7 +218,7 @@ Error Campaign::landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd e
   std::erase_if(alone_, [&](const auto& alone) { return alone.second == flight->lane; });
   std::vector<int> stuck = end.stuck;
   // A client that lost its service fails as well, and its own words do not tell why.
-  if (const launch::TrialEnd* service = services_.death(flight->lane);
+  if (const TrialEnd* service = services_.death(flight->lane);
       service && end.status == TrialStatus::Failed && end.reason != service->reason) {
     end.status = service->status;
     end.reason = fmt::format("{} ({})", service->reason, end.reason);
@@ -234,13 +230,13 @@ Error Campaign::landed(const std::shared_ptr<Flight>& flight, launch::TrialEnd e
   return stuck.empty() ? Error::success() : closeLane(*flight, stuck);
 }
 
-Error Campaign::checkFiles(const plan::Point& point) {
+Error Campaign::checkFiles(const Point& point) {
   return files_.check(plan_, point, setup_.command_files, setup_.match.data_digests, [this] { return tick(); });
 }
 
-Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
-  store::Trial& trial = flight.trial;
-  const plan::TrialKind kind = trial.key->kind;
+Error Campaign::finish(Flight& flight, TrialEnd end) {
+  Trial& trial = flight.trial;
+  const TrialKind kind = trial.key->kind;
   const bool command = setup_.workloadOf(*flight.point).command.has_value();
   if (const int full = command ? inputs::noRoomBeside(flight.request.spec.folder) : 0) {
     // On a full disk neither the output nor the end of the trial says anything about the program. The run ends; the
@@ -264,7 +260,7 @@ Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   // The inputs are checked again after the trial, since they may have changed while it ran.
   const std::string changed = end.status == TrialStatus::Valid ? toString(checkFiles(*flight.point)) : std::string();
   if (!changed.empty()) {
-    launch::TrialEnd failed;
+    TrialEnd failed;
     failed.reason = changed;
     unlink(flight.request.spec.outputs.c_str());  // the output may be of either version of the input
     failed.seconds = end.seconds;
@@ -275,7 +271,7 @@ Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   // Readings can turn a valid trial or a time-out into an invalid one, so they come before the result is stored.
   if (end.readings) judgeReadings(*end.readings, end);
   if (command) end.environment["variables"] = json::Object(setup_.command_environment.recorded);
-  end.environment_json = base::canonicalJson(std::move(end.environment));
+  end.environment_json = canonicalJson(std::move(end.environment));
   static_cast<store::TrialResult&>(trial) = std::move(end);
   if (command && end.readings && !plan_.readsInOutput(plan::kEnergy))
     trial.supply(plan::kEnergy, validity::energyOf(*end.readings));
@@ -296,14 +292,14 @@ Error Campaign::finish(Flight& flight, launch::TrialEnd end) {
   if (command) cantFail(files_.whileLinking([&] { return tidy(flight), Error::success(); }));
   env_.traces.ended(kind, plan_, *flight.point, trial.id, trial.status == TrialStatus::Valid);
   // The trial is stored as failed; the changed file ends the run.
-  if (!changed.empty()) return llvm::createStringError(changed);
+  if (!changed.empty()) return failure("{}", changed);
   if (trial.status != TrialStatus::Interrupted) count(flight);
   return Error::success();
 }
 
 void Campaign::count(const Flight& flight) {
-  const store::Trial& trial = flight.trial;
-  const plan::TrialKind kind = trial.key->kind;
+  const Trial& trial = flight.trial;
+  const TrialKind kind = trial.key->kind;
   // A reason that repeats is printed in full once. `failedAsBefore` must be asked before the trial is added to the
   // index.
   const bool as_before = index_.failedAsBefore(trial);
@@ -346,9 +342,9 @@ Error Campaign::closeLostLanes() {
   if (any_open) return Error::success();
   // Whoever ends all nodes of a job interrupts this process as well, but perhaps a little later. Wait for that, since
   // an interrupted run is no error.
-  pollfd told_here{launch::Interrupts::fd(), POLLIN, 0};
+  pollfd told_here{Interrupts::fd(), POLLIN, 0};
   poll(&told_here, 1, kNodesEnd);
-  if (launch::Interrupts::requested()) return Error::success();
+  if (Interrupts::requested()) return Error::success();
   return failure("{}. No node is left. Results are kept, and {}", told, wayOn(options_));
 }
 
@@ -371,7 +367,7 @@ Error Campaign::closeLane(const Flight& flight, const std::vector<int>& stuck) {
   return Error::success();
 }
 
-void Campaign::judgeReadings(const validity::Readings& readings, launch::TrialEnd& end) {
+void Campaign::judgeReadings(const validity::Readings& readings, TrialEnd& end) {
   end.environment["readings"] = base::written(readings);
   known_ += readings.other_cpu.has_value();
   // Failures and lack of memory are caused by the program, whatever else ran on the machine, so readings change only
@@ -418,7 +414,7 @@ void Campaign::drop(const std::string& folder) {
 }
 
 TrialNote Campaign::noteOf(const Flight& flight) const {
-  const store::Trial& trial = flight.trial;
+  const Trial& trial = flight.trial;
   TrialNote note;
   note.point_label = plan_.label(*flight.point);
   if (!trial.place().control.empty()) note.point_label += " (control " + trial.place().control + ")";

@@ -245,9 +245,7 @@ TEST_CASE("a trial during which the machine swapped is kept, tried again in its 
   CHECK(outcome.valid == 6);
   const store::Results results = resultsOf(plan, options);
   CHECK(results.blocks.size() == 3);
-  const auto disturbed = std::find_if(results.trials.begin(), results.trials.end(), [](const store::Trial& trial) {
-    return trial.status == store::TrialStatus::Invalid;
-  });
+  const auto disturbed = std::ranges::find(results.trials, store::TrialStatus::Invalid, &store::Trial::status);
   REQUIRE(disturbed != results.trials.end());
   CHECK(disturbed->reason == "disturbed: the machine swapped 8 MiB (limit 1 MiB)");
   CHECK(!disturbed->metrics.empty());

@@ -35,7 +35,7 @@ namespace {
 /// Tells the user which devices trials of each size get, if sets of that size differ (links, sockets).
 void sayChoices(const Setup& setup, ProgressListener& listener) {
   std::set<unsigned> wanted;
-  for (const plan::Point& point : setup.plan.points)
+  for (const Point& point : setup.plan.points)
     if (point.startable() && setup.lane(0).nodesFor(point) == 1) wanted.insert(plan::devicesOf(point));
   // Only sizes that some point has, and each once.
   for (const unsigned count : wanted)
@@ -45,15 +45,14 @@ void sayChoices(const Setup& setup, ProgressListener& listener) {
 /// Marks the points that cannot run on this machine and tells the user. Error: no point is left.
 Error markUnavailable(Setup& setup, ProgressListener& listener) {
   const auto count = [&] {
-    return std::ranges::count_if(setup.plan.points,
-                                 [](const plan::Point& point) { return !point.unavailable.empty(); });
+    return std::ranges::count_if(setup.plan.points, [](const Point& point) { return !point.unavailable.empty(); });
   };
   // Points that rules of the study exclude are marked already; the message counts only those that the machine lacks.
   const auto by_rules = count();
   markUnavailable(setup, /*places=*/true);
   const auto all = count(), here = all - by_rules;
   std::string why;
-  for (const plan::Point& point : setup.plan.points)
+  for (const Point& point : setup.plan.points)
     if (why.empty()) why = point.unavailable;
   if (here > 0) listener.say("{} cannot run on this machine: {}", base::counted(here, "point"), why);
   if (setup.plan.points.empty()) return failure("the plan has no points: nothing to run");
@@ -93,7 +92,7 @@ Error markInfeasible(Setup& setup, bool try_them, ProgressListener& listener) {
   size_t expected = 0, startable = 0;
   std::string why;
   const std::set<std::string> claimed = judge::claimedInfeasible(setup.plan);
-  for (plan::Point& point : setup.plan.points) {
+  for (Point& point : setup.plan.points) {
     if (claimed.contains(point.id)) point.expected_infeasible.clear();
     if (point.unavailable.empty() && !point.expected_infeasible.empty()) {
       if (expected++ == 0) why = point.expected_infeasible;
@@ -115,7 +114,7 @@ Error markInfeasible(Setup& setup, bool try_them, ProgressListener& listener) {
 /// Does everything that can refuse a run without touching the store; only agents of other nodes write logs to the
 /// results folder. Each step needs those before it: slots need the nodes, workers need slots and environment, and the
 /// lanes on nodes need the workers.
-Expected<Setup> prepare(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
+Expected<Setup> prepare(const Plan& plan, const EngineOptions& options, ProgressListener& listener) {
   Setup setup;
   setup.plan = plan;
   TRY(findNodes(setup, options, options.results));
@@ -147,7 +146,7 @@ Error digestAll(Setup& setup, const EngineOptions& options, const inputs::Tick& 
   auto digests = TRY(inputs::digestData(setup.plan, tick));
   // Data that the lock does not name is not held to anything.
   for (const auto& [path, digest] : digests)
-    if (const auto* locked = base::entryOf(options.locked_data, path); locked && *locked != digest)
+    if (const auto* locked = entryOf(options.locked_data, path); locked && *locked != digest)
       return failure(
           "{} has changed since the lock was written ({} instead of {}): restore it, or renew the lock with `expc plan "
           "--lock`",
@@ -178,13 +177,13 @@ Error recordRun(const Env& env, store::Outcome outcome) {
 /// The tick of long work before the first trial: keeps the lease alive, and ends the work on an interrupt.
 inputs::Tick tickOf(store::Store& store) {
   return [&store]() -> Error {
-    return launch::Interrupts::requested() ? failure("interrupted before the first trial") : store.heartbeat();
+    return Interrupts::requested() ? failure("interrupted before the first trial") : store.heartbeat();
   };
 }
 
 /// Whether the error is only the consequence of an interrupt. Consumes the error in that case.
 bool isStop(Error& error) {
-  if (!launch::Interrupts::requested()) return false;
+  if (!Interrupts::requested()) return false;
   consumeError(std::move(error));
   return true;
 }
@@ -198,9 +197,9 @@ Error stopped(const Env& env, Error error) {
 
 /// Fills `index` with the stored trials that match the setup, and says which are not counted and why.
 void load(const Env& env, judge::Index& index) {
-  store::Results results = env.store.load(env.setup.plan, env.setup.match);
+  Results results = env.store.load(env.setup.plan, env.setup.match);
   for (const store::Session& session : results.sessions) index.add(session);
-  for (const store::Trial& trial : results.trials) index.add(trial);
+  for (const Trial& trial : results.trials) index.add(trial);
   for (store::PastLook& look : results.looks) index.add(std::move(look));
   env.outcome.null_cards = env.setup.null_machine != nullptr;
   for (const std::string& why : results.not_counted_reasons) env.listener.say("stored but ignored: {}", why);
@@ -220,7 +219,7 @@ Error copyData(const Env& env) {
 
 /// Runs preparations, then the campaign. If a preparation produced other files than assumed, what counted before may be
 /// of another program, so the index is loaded anew.
-Error measure(const Env& env, launch::Launcher& launcher, const machine::DeviceLeases& leases, judge::Index& index) {
+Error measure(const Env& env, Launcher& launcher, const machine::DeviceLeases& leases, judge::Index& index) {
   auto changed = prepareCommands(env, launcher);
   if (!changed) return stopped(env, changed.takeError());
   // The index that was loaded before the preparations still holds.
@@ -244,7 +243,7 @@ Error campaign(const Env& env, judge::Index& index) {
                                 setup.slots.front().gpu ? setup.machine.nvml_library : ""};
   };
   machine::DeviceLeases leases;
-  const auto on = [&](launch::Launcher& launcher) { return measure(env, launcher, leases, index); };
+  const auto on = [&](Launcher& launcher) { return measure(env, launcher, leases, index); };
   if (options.launcher) return on(*options.launcher);
   if (setup.nodes) {
     const auto begin = [&](const nodes::Node& node) {
@@ -291,8 +290,8 @@ Error execute(const Env& env) {
 
 }  // namespace
 
-Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener) {
-  const launch::Interrupts interrupts;
+Expected<RunOutcome> run(const Plan& plan, const EngineOptions& options, ProgressListener& listener) {
+  const Interrupts interrupts;
   RunOutcome outcome;
   // Trials run in other folders, so everything below uses absolute names.
   EngineOptions absolute = options;
@@ -332,9 +331,8 @@ Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, P
   return outcome;
 }
 
-std::vector<std::string> notGiven(const plan::Plan& plan, const EngineOptions& options) {
-  if (std::ranges::none_of(plan.workloads, [](const auto& workload) { return workload.command.has_value(); }))
-    return {};
+std::vector<std::string> notGiven(const Plan& plan, const EngineOptions& options) {
+  if (!plan.hasCommands()) return {};
   auto environment = commandEnvironment(ownVariables(), options.pass_env);
   auto files = inputs::findCommandFiles(plan, options.results);
   if (environment && files) return notGivenLines(*environment, *files);
@@ -343,12 +341,11 @@ std::vector<std::string> notGiven(const plan::Plan& plan, const EngineOptions& o
   return {};
 }
 
-Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,
-                                                   double seconds) {
+Expected<std::optional<Results>> countedNow(const Plan& plan, const EngineOptions& options, double seconds) {
   TRY(inputs::checkDataExists(plan));
   auto files = TRY(inputs::findCommandFiles(plan, options.results));
-  if (!store::isStore(options.results)) return store::Results{};
-  const launch::Interrupts interrupts;
+  if (!store::isStore(options.results)) return Results{};
+  const Interrupts interrupts;
   ProgressListener nobody;
   auto setup = TRY(prepare(plan, options, nobody));
   std::vector<std::string> untold;
@@ -356,7 +353,7 @@ Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const
   // The tick ends the reading after `seconds`. `over` tells that apart from a real error.
   bool over = false;
   const inputs::Tick tick = [&, end = options.clock->boot() + seconds]() -> Error {
-    over = launch::Interrupts::requested() || options.clock->boot() > end;
+    over = Interrupts::requested() || options.clock->boot() > end;
     return over ? failure("not read to its end") : Error::success();
   };
   auto error = digestAll(setup, options, tick);

@@ -25,15 +25,14 @@ namespace expc::engine {
 /// not what the lock holds, the results folder cannot be written or is in use, or no point is available on this
 /// machine. A failing trial is a result, not an error. Handles SIGINT and SIGTERM while it runs; one run at a time in a
 /// process.
-Expected<RunOutcome> run(const plan::Plan& plan, const EngineOptions& options, ProgressListener& listener);
+Expected<RunOutcome> run(const Plan& plan, const EngineOptions& options, ProgressListener& listener);
 
 /// Hints about what commands of the plan may look for and would not get, one line each: variables that are set here,
 /// modules beside the study. Empty if a run would be refused.
-std::vector<std::string> notGiven(const plan::Plan& plan, const EngineOptions& options);
+std::vector<std::string> notGiven(const Plan& plan, const EngineOptions& options);
 
 /// The stored trials that a run would continue from. Returns nothing if its inputs cannot be digested within `seconds`.
 /// Errors are those that would refuse the run. Writes nothing, and asks no worker if nothing is stored.
-Expected<std::optional<store::Results>> countedNow(const plan::Plan& plan, const EngineOptions& options,
-                                                   double seconds);
+Expected<std::optional<Results>> countedNow(const Plan& plan, const EngineOptions& options, double seconds);
 
 }  // namespace expc::engine

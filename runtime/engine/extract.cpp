@@ -31,21 +31,17 @@
 namespace expc::engine {
 namespace {
 
-using store::Trial;
-using store::TrialStatus;
-
 constexpr size_t kAtOnce = 64;  // trials of one question: each is a process of the worker
 
 /// The energy from the readings that a trial's environment keeps; nothing if there are none.
 std::optional<double> energyIn(const std::string& environment) {
-  auto parsed = base::parseJson(environment);
-  if (!parsed) consumeError(parsed.takeError());
+  const auto parsed = expectedToOptional(parseJson(environment));
   const json::Object* object = parsed ? parsed->getAsObject() : nullptr;
   const json::Value* kept = object ? object->get("readings") : nullptr;
   if (!kept) return std::nullopt;
-  auto readings = base::readRecord<validity::Readings>(*kept, "what was seen");
-  if (!readings) return consumeError(readings.takeError()), std::nullopt;  // written by another version
-  return validity::energyOf(*readings);
+  // Another version may have written them.
+  const auto readings = expectedToOptional(base::readRecord<validity::Readings>(*kept, "what was seen"));
+  return readings ? validity::energyOf(*readings) : std::nullopt;
 }
 
 /// Trials of one command that lack the same metrics, so that one question serves them.
@@ -58,7 +54,7 @@ struct Batch {
 /// One call of extract().
 class Extraction {
  public:
-  Extraction(const plan::Plan& plan, store::Store& store, const std::string& worker, ExtractOutcome& outcome)
+  Extraction(const Plan& plan, store::Store& store, const std::string& worker, ExtractOutcome& outcome)
       : plan_(plan), store_(store), worker_(worker), outcome_(outcome) {}
 
   Error run() {
@@ -86,11 +82,11 @@ class Extraction {
 
   /// Puts a trial into a batch, or counts why it needs none.
   void sort(Trial trial) {
-    const plan::Point& point = *plan_.findPoint(trial.place().point);
+    const Point& point = *plan_.findPoint(trial.place().point);
     const bool valid = trial.status == TrialStatus::Valid;
     if (!plan_.workloads[point.workload].command || (!valid && trial.status != TrialStatus::Failed)) return;
     std::vector<std::string> asked;
-    for (const plan::Metric& metric : plan_.metrics)
+    for (const Metric& metric : plan_.metrics)
       if (metric.kind == trial.key->kind && !metric.derived) asked.push_back(metric.name);
     // With other settings it was another measurement, which no reading can mend.
     if (asked.empty() || trial.key->settings != store::settingsText(plan_, trial.key->kind)) return;
@@ -113,7 +109,7 @@ class Extraction {
     // At most one failed attempt of a place becomes valid, as at most one valid trial can stand there.
     if (!valid && !valid_.insert({trial.block, trial.position}).second) return;
     plan::Command command = plan::readAt(*plan_.workloads[point.workload].command, point.parameters);
-    Batch& batch = batches_[{base::canonicalJson(base::written(command)), lacking}];
+    Batch& batch = batches_[{canonicalJson(base::written(command)), lacking}];
     batch.command = std::move(command);
     batch.metrics = lacking;
     batch.trials.emplace_back(std::move(trial), std::move(key));
@@ -121,9 +117,9 @@ class Extraction {
 
   /// Whether the trial read the metric as the plan does now.
   static bool isReadSo(const store::TrialKey& before, const store::TrialKey& now, const std::string& metric) {
-    const auto wanted = base::valueIn(now.readings, metric);
+    const auto wanted = valueIn(now.readings, metric);
     // Without a reading it was measured on the process, not read from output.
-    return !wanted || base::valueIn(before.readings, metric) == wanted;
+    return !wanted || valueIn(before.readings, metric) == wanted;
   }
 
   /// Asks the worker for the batch's values, kAtOnce outputs at a time.
@@ -137,7 +133,7 @@ class Extraction {
       auto lines = TRY(launch::askForMetrics(worker_, store_.folder(),
                                              json::Object{{"command", base::written(batch.command)},
                                                           {"metrics", base::jsonTexts(batch.metrics)},
-                                                          {"root", base::jsonText(plan_.root)},
+                                                          {"root", jsonText(plan_.root)},
                                                           {"outputs", base::jsonTexts(outputs)}}));
       if (lines.size() != outputs.size()) return failure("the worker '{}' did not answer for every output", worker_);
       for (size_t i = first; i < last; ++i) TRY(take(batch.trials[i].first, batch.trials[i].second, lines[i - first]));
@@ -192,7 +188,7 @@ class Extraction {
     }
   }
 
-  const plan::Plan& plan_;
+  const Plan& plan_;
   store::Store& store_;
   const std::string& worker_;
   ExtractOutcome& outcome_;
@@ -202,8 +198,7 @@ class Extraction {
 
 }  // namespace
 
-Expected<ExtractOutcome> extract(const plan::Plan& plan, const std::string& results,
-                                 const std::string& command_worker) {
+Expected<ExtractOutcome> extract(const Plan& plan, const std::string& results, const std::string& command_worker) {
   ExtractOutcome outcome;
   auto store = TRY(store::Store::openForWriting(results, outcome.messages));
   if (auto error = Extraction(plan, store, command_worker, outcome).run()) {

@@ -25,6 +25,6 @@ struct ExtractOutcome {
 /// that the plan reads differently from how the trial was read, or that the trial lacks, are read from its kept output;
 /// other values stay. Error: the results folder is in use or not a store, or the worker `command_worker` cannot be
 /// asked.
-Expected<ExtractOutcome> extract(const plan::Plan& plan, const std::string& results, const std::string& command_worker);
+Expected<ExtractOutcome> extract(const Plan& plan, const std::string& results, const std::string& command_worker);
 
 }  // namespace expc::engine

@@ -9,7 +9,7 @@ machine::Placement placementOf(const json::Object& parameters) {
   return name == "far" ? machine::Placement::Far : name == "any" ? machine::Placement::Any : machine::Placement::Near;
 }
 
-bool meansLittle(machine::Placement place, const machine::Machine& machine) {
+bool meansLittle(machine::Placement place, const Machine& machine) {
   return place == machine::Placement::Any && machine.nodes.size() <= 1;
 }
 

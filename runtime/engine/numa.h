@@ -16,6 +16,6 @@ machine::Placement placementOf(const json::Object& parameters);
 
 /// Whether a placement differs from near only in that ranks may move between cores, as on a machine with one memory
 /// node.
-bool meansLittle(machine::Placement place, const machine::Machine& machine);
+bool meansLittle(machine::Placement place, const Machine& machine);
 
 }  // namespace expc::engine

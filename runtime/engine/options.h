@@ -47,7 +47,7 @@ struct EngineOptions : Resources, judge::RunPolicy {
   std::vector<std::string> pass_env;               // further variables that commands get; see CommandEnvironment
   std::optional<double> ends_at;                   // boot time at which an allocation ends; see kBeforeEnd
   bool try_infeasible = false;                     // also start points that are expected infeasible
-  launch::Launcher* launcher = nullptr;            // where trials run; null: on this machine
+  Launcher* launcher = nullptr;                    // where trials run; null: on this machine
   const launch::Clock* clock = &launch::Clock::real();
 };
 

@@ -40,21 +40,21 @@ bool isFilled(const std::string& folder) {
 /// The digest of a prepared file in the newest run that has one; "" if none does.
 std::string lastDigest(const store::Contents& known, const std::string& file) {
   for (const auto& [id, run] : known.runs | std::views::reverse)
-    if (const auto* found = base::entryOf(run.match.data_digests, file); found && !found->empty()) return *found;
+    if (const auto* found = entryOf(run.match.data_digests, file); found && !found->empty()) return *found;
   return "";
 }
 
 }  // namespace
 
 Error prepareCommand(const Setup& setup, const std::string& results, launch::TrialRunner& runner,
-                     ProgressListener& listener, const launch::Clock& clock, const plan::Point& point,
+                     ProgressListener& listener, const launch::Clock& clock, const Point& point,
                      const std::string& folder) {
-  const plan::Plan& plan = setup.plan;
+  const Plan& plan = setup.plan;
   const plan::Workload& workload = setup.workloadOf(point);
   const plan::Preparation& preparation = *workload.command->preparation;
   const std::string name = fs::path(folder).filename().string();
   // The seed is that of the design, not of a block: all blocks use the one result.
-  launch::TrialRequest request =
+  TrialRequest request =
       requestFor(setup, point, name, plan.design.kinds.front().kind, plan.design.seed % kCommandSeeds);
   protocol::TrialSpec& spec = request.spec;
   // A preparation may use all devices, since no trial runs beside it.
@@ -70,8 +70,8 @@ Error prepareCommand(const Setup& setup, const std::string& results, launch::Tri
   TRY(inputs::makeTrialFolder(folder, setup.command_files[point.workload]));
   const double begin = clock.boot();
   auto end = TRY(runner.run(request));
-  if (end.status == store::TrialStatus::Interrupted && launch::Interrupts::requested()) return Error::success();
-  if (end.status != store::TrialStatus::Valid)
+  if (end.status == TrialStatus::Interrupted && Interrupts::requested()) return Error::success();
+  if (end.status != TrialStatus::Valid)
     return failure("preparing workload {} for {} failed: {}{} (output: {}); no trial was started", workload.name,
                    plan.label(point), end.reason,
                    notGivenText(end.reason, *workload.command, setup.command_environment, plan.root, folder),
@@ -87,8 +87,8 @@ Error prepareCommand(const Setup& setup, const std::string& results, launch::Tri
 Error digestPrepared(Setup& setup, const std::string& results, const store::Contents& known, const inputs::Tick& tick) {
   auto& digests = setup.match.data_digests;
   std::set<std::string> seen;
-  for (const plan::Point* started : setup.plan.started()) {
-    const plan::Point& point = *started;
+  for (const Point* started : setup.plan.started()) {
+    const Point& point = *started;
     const bool filled = isFilled(preparedFolder(setup, point, results));
     for (const std::string& file : store::preparedFilesOf(setup.plan, point, digests)) {
       const std::string path = results + "/" + file;
@@ -110,19 +110,19 @@ Error digestPrepared(Setup& setup, const std::string& results, const store::Cont
   return Error::success();
 }
 
-Expected<bool> prepareCommands(const Env& env, launch::Launcher& launcher) {
+Expected<bool> prepareCommands(const Env& env, Launcher& launcher) {
   const inputs::Tick tick = [&env] { return env.store.heartbeat(); };
   launch::TrialRunner runner(launcher, env.clock, tick);
   bool any = false;
-  for (const plan::Point* started : env.setup.plan.started()) {
-    const plan::Point& point = *started;
-    if (launch::Interrupts::requested()) return false;
+  for (const Point* started : env.setup.plan.started()) {
+    const Point& point = *started;
+    if (Interrupts::requested()) return false;
     const std::string folder = point.startable() ? preparedFolder(env.setup, point, env.options.results) : "";
     if (folder.empty() || isFilled(folder)) continue;
     TRY(prepareCommand(env.setup, env.options.results, runner, env.listener, env.clock, point, folder));
     any = true;
   }
-  if (!any || launch::Interrupts::requested()) return false;
+  if (!any || Interrupts::requested()) return false;
   // The files exist now: replace the assumed digests by real ones, and report whether any assumption was wrong.
   const auto before = env.setup.match.data_digests;
   TRY(digestPrepared(env.setup, env.options.results, env.store.contents(), tick));

@@ -30,9 +30,9 @@ std::string nameText(const TrialNote& trial) {
 }
 
 /// How the trial ended: "valid", "failed" and so on; for a rehearsal "runs" or "does not fit".
-std::string_view endText(const TrialNote& trial, store::TrialStatus status) {
-  if (trial.rehearsal && status == store::TrialStatus::Valid) return "runs";
-  if (trial.rehearsal && status == store::TrialStatus::Infeasible) return "does not fit";
+std::string_view endText(const TrialNote& trial, TrialStatus status) {
+  if (trial.rehearsal && status == TrialStatus::Valid) return "runs";
+  if (trial.rehearsal && status == TrialStatus::Infeasible) return "does not fit";
   return store::toString(status);
 }
 
@@ -60,8 +60,8 @@ class BarProgress : public ProgressListener {
     std::string what = total > 0 ? fmt::format("{} {}/{}", phase, done, total) : std::string(phase);
     draw(trial, what, total > 0 ? double(done) / total : 0);
   }
-  void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) override {
-    if (status != store::TrialStatus::Valid) {
+  void trialEnded(const TrialNote& trial, TrialStatus status, double seconds, std::string_view reason) override {
+    if (status != TrialStatus::Valid) {
       above(fmt::format("{}: {}{}: {}", nameText(trial), endText(trial, status), lengthText("after", seconds), reason));
     }
     draw(trial, "", 1);
@@ -116,11 +116,11 @@ class LineProgress : public ProgressListener {
   explicit LineProgress(bool quiet) : quiet_(quiet) {}
 
   void message(std::string_view text) override { line(text); }
-  void blockStarted(plan::TrialKind kind, uint64_t number, unsigned trials) override {
+  void blockStarted(TrialKind kind, uint64_t number, unsigned trials) override {
     if (quiet_) return;
     line(fmt::format("block {} ({}): {}", number + 1, plan::toString(kind), base::counted(trials, "trial")));
   }
-  void trialEnded(const TrialNote& trial, store::TrialStatus status, double seconds, std::string_view reason) override {
+  void trialEnded(const TrialNote& trial, TrialStatus status, double seconds, std::string_view reason) override {
     if (quiet_ && reason.empty()) return;
     std::string text = fmt::format("[{}/{}] {}: {}{}", trial.done + 1, trial.expected, nameText(trial),
                                    endText(trial, status), lengthText("in", seconds));

@@ -19,7 +19,7 @@ namespace expc::engine {
 /// A trial as progress shows it, with a forecast of the rest of the run.
 struct TrialNote {
   std::string point_label;  // "precision=fp32 gpus=2"
-  plan::TrialKind kind = plan::TrialKind::Timed;
+  TrialKind kind = TrialKind::Timed;
   unsigned done = 0;                        // trials of this run that ended before it
   unsigned expected = 0;                    // trials that this run is expected to need, this one included
   std::optional<double> remaining_seconds;  // from medians of past durations; absent: nothing known yet
@@ -38,13 +38,13 @@ class ProgressListener {
     message(fmt::format(text, std::forward<Args>(args)...));
   }
   /// A block begins, or goes on from an earlier run. `number` counts from 0 within the kind.
-  virtual void blockStarted(plan::TrialKind /*kind*/, uint64_t /*number*/, unsigned /*trials*/) {}
+  virtual void blockStarted(TrialKind /*kind*/, uint64_t /*number*/, unsigned /*trials*/) {}
   /// A trial begins. Another one may be under way in another lane.
   virtual void trialStarted(const TrialNote&) {}
   /// The worker's own progress within the trial; may come often.
   virtual void trialProgress(const TrialNote&, std::string_view /*phase*/, uint64_t /*done*/, uint64_t /*total*/) {}
   /// A trial ended and is stored. `reason`: why it did not end well, "" for a valid trial.
-  virtual void trialEnded(const TrialNote&, store::TrialStatus, double /*seconds*/, std::string_view /*reason*/) {}
+  virtual void trialEnded(const TrialNote&, TrialStatus, double /*seconds*/, std::string_view /*reason*/) {}
   /// Nothing more will come; may be called more than once.
   virtual void finished() {}
 };

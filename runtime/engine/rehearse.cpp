@@ -31,7 +31,6 @@ namespace expc::engine {
 namespace {
 
 using rehearsal::Outcome;
-using store::TrialStatus;
 
 /// Steps of a rehearsal. Three steps of warm-up hide what is done once: torch's c10d rebuilds its buckets after the
 /// first step and frees the old ones a step or two later. The second counted step shows what repeats.
@@ -66,7 +65,7 @@ class Rehearser {
     known_ = TRY(rehearsal::read(options_.results, setup_.plan.study));
     outcome_.study.study = setup_.plan.study;
     std::set<std::string> started;  // a process that goes through levels by itself is launched once
-    for (const plan::Point& point : setup_.plan.points) {
+    for (const Point& point : setup_.plan.points) {
       if (!whyNot(point).empty() || !started.insert(setup_.plan.startedFor(point).id).second) continue;
       ++(isKept(point) ? outcome_.kept : expected_);
     }
@@ -75,12 +74,12 @@ class Rehearser {
                     base::counted(outcome_.kept, "point"), base::are(outcome_.kept),
                     outcome_.kept == 1 ? "it" : "them");
     }
-    for (const plan::Point& point : setup_.plan.points) {
+    for (const Point& point : setup_.plan.points) {
       if (const std::string why = whyNot(point); !why.empty()) {
         TRY(leaveOut(point, why));
       } else if (isKept(point)) {
         outcome_.study.put(*known_.find(point.id));
-      } else if (!launch::Interrupts::requested()) {
+      } else if (!Interrupts::requested()) {
         TRY(rehearse(point));
       }
     }
@@ -88,14 +87,14 @@ class Rehearser {
     // Ends the workers before the last message, so that nothing of theirs is printed behind it.
     launcher_.reset();
     listener_.finished();
-    outcome_.interrupted = launch::Interrupts::requested();
+    outcome_.interrupted = Interrupts::requested();
     return std::move(outcome_);
   }
 
  private:
   /// A failed rehearsal is never kept, since its cause may have been mended outside of study and worker; nor is one of
   /// a command, whose files may have changed.
-  bool isKept(const plan::Point& point) const {
+  bool isKept(const Point& point) const {
     const bool again = options_.again || setup_.workloadOf(point).command;
     const rehearsal::Point* seen = again ? nullptr : known_.find(point.id);
     return seen && (seen->outcome == Outcome::Runs || seen->outcome == Outcome::DoesNotFit) && seen->cards == cards_ &&
@@ -103,7 +102,7 @@ class Rehearser {
   }
 
   /// Why the point cannot be rehearsed; "" if it can.
-  std::string whyNot(const plan::Point& point) const {
+  std::string whyNot(const Point& point) const {
     if (point.parameters.getString("loader") == "dali")
       return "DALI has its own CUDA runtime, which finds no driver on simulated GPUs";
     const auto& command = setup_.workloadOf(point).command;
@@ -113,7 +112,7 @@ class Rehearser {
   }
 
   /// Records that a point is not rehearsed, and why.
-  Error leaveOut(const plan::Point& point, std::string why) {
+  Error leaveOut(const Point& point, std::string why) {
     rehearsal::Point seen = blank(point);
     seen.reason = std::move(why);
     outcome_.study.put(seen);
@@ -125,8 +124,8 @@ class Rehearser {
 
   /// Rehearses the process of a point, unless that was done for another one, and records what was seen. An interrupted
   /// one is not recorded.
-  Error rehearse(const plan::Point& point) {
-    const plan::Point& started = setup_.plan.startedFor(point);
+  Error rehearse(const Point& point) {
+    const Point& started = setup_.plan.startedFor(point);
     rehearsal::Point& seen = by_process_.try_emplace(started.id).first->second;
     const rehearsal::Point own = blank(point);
     if (seen.point.empty()) {
@@ -142,7 +141,7 @@ class Rehearser {
   }
 
   /// Launches a point and fills in what was seen. Returns false if it was interrupted.
-  Expected<bool> launch(const plan::Point& point, rehearsal::Point& seen) {
+  Expected<bool> launch(const Point& point, rehearsal::Point& seen) {
     TrialNote shown;
     shown.rehearsal = true;
     shown.point_label = seen.label;
@@ -157,7 +156,7 @@ class Rehearser {
     const auto progress = [&](const protocol::Event& event) {
       listener_.trialProgress(shown, event.phase, event.done, event.total);
     };
-    launch::TrialRequest asked = request(point);
+    TrialRequest asked = request(point);
     const bool command = setup_.workloadOf(point).command.has_value();
     // Services of an earlier point would take memory of the cards.
     if (!command) TRY(commands_.end());
@@ -182,16 +181,16 @@ class Rehearser {
 
   /// Why a run would be refused for lack of data; "" if all is there. In a rehearsal the worker makes data up in its
   /// place, so that the rest of the point is seen.
-  std::string missingData(const plan::Point& point) const {
+  std::string missingData(const Point& point) const {
     for (const std::string& path : store::dataPathsOf(point, setup_.plan.data_paths))
       if (auto missing = inputs::checkDataExists(setup_.plan, path)) return toString(std::move(missing));
     return "";
   }
 
   /// A timed trial of a few steps, with the seed of the first block and the first set of devices.
-  launch::TrialRequest request(const plan::Point& point) const {
-    constexpr plan::TrialKind kind = plan::TrialKind::Timed;
-    launch::TrialRequest request =
+  TrialRequest request(const Point& point) const {
+    constexpr TrialKind kind = TrialKind::Timed;
+    TrialRequest request =
         requestFor(setup_, point, point.id, kind, blockSeed(setup_.plan.design.seed, setup_.plan.study, kind, 0));
     protocol::TrialSpec& spec = request.spec;
     spec.rehearsal = true;
@@ -208,7 +207,7 @@ class Rehearser {
   }
 
   /// The record of a point without a result.
-  rehearsal::Point blank(const plan::Point& point) const {
+  rehearsal::Point blank(const Point& point) const {
     rehearsal::Point seen;
     seen.point = point.id;
     seen.label = setup_.plan.label(point);
@@ -231,7 +230,7 @@ class Rehearser {
   rehearsal::Cards cards_;
   rehearsal::Study known_;  // the contents of the file
   RehearsalOutcome outcome_;
-  std::unique_ptr<launch::Launcher> launcher_;
+  std::unique_ptr<Launcher> launcher_;
   launch::TrialRunner runner_;
   CommandRehearser commands_;
   std::map<std::string, rehearsal::Point> by_process_;  // id of what was launched -> what was seen
@@ -240,7 +239,7 @@ class Rehearser {
 };
 
 /// Everything that can refuse a rehearsal without touching the results folder.
-Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& options, ProgressListener& listener) {
+Expected<Setup> prepare(const Plan& plan, const RehearsalOptions& options, ProgressListener& listener) {
   assert(options.null_gpus && "a rehearsal runs on simulated GPUs only");
   Setup setup;
   setup.plan = plan;
@@ -258,16 +257,15 @@ Expected<Setup> prepare(const plan::Plan& plan, const RehearsalOptions& options,
   }
   // A program that this machine lacks keeps nothing else from being rehearsed.
   const std::string why = toString(files.takeError());
-  for (plan::Point& point : setup.plan.points)
+  for (Point& point : setup.plan.points)
     if (setup.workloadOf(point).command) point.unavailable = why;
   return setup;
 }
 
 }  // namespace
 
-Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const RehearsalOptions& options,
-                                    ProgressListener& listener) {
-  const launch::Interrupts interrupts;
+Expected<RehearsalOutcome> rehearse(const Plan& plan, const RehearsalOptions& options, ProgressListener& listener) {
+  const Interrupts interrupts;
   RehearsalOptions absolute = options;
   absolute.results = std::filesystem::absolute(options.results).lexically_normal().string();
   TRY(checkHost({plan.root, absolute.results}));

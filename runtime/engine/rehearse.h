@@ -32,7 +32,6 @@ struct RehearsalOutcome {
 /// RESULTS/rehearsals/STUDY.json after each point, so that the next call continues an interrupted rehearsal. A point
 /// that fails is a result. Errors: a worker is missing or lacks the workload; the results folder cannot be written, is
 /// in use, or holds a damaged file of rehearsals. Handles SIGINT and SIGTERM while it runs.
-Expected<RehearsalOutcome> rehearse(const plan::Plan& plan, const RehearsalOptions& options,
-                                    ProgressListener& listener);
+Expected<RehearsalOutcome> rehearse(const Plan& plan, const RehearsalOptions& options, ProgressListener& listener);
 
 }  // namespace expc::engine

@@ -18,8 +18,6 @@
 namespace expc::engine {
 namespace {
 
-using store::TrialStatus;
-
 /// The steps after which `import expc` ends a program that marks them, and the seconds after which any other is ended.
 constexpr int kMarked = 2, kUnmarked = 1, kCommandSeconds = 60;
 /// The folder of the records, below that of a trial or, for preparations and services, of rehearsals.
@@ -33,8 +31,8 @@ EngineOptions optionsIn(const std::string& folder) {
   return options;
 }
 
-launch::TrialEnd endedBy(TrialStatus status, std::string reason = "") {
-  launch::TrialEnd end;
+TrialEnd endedBy(TrialStatus status, std::string reason = "") {
+  TrialEnd end;
   end.status = status;
   end.reason = std::move(reason);
   return end;
@@ -57,8 +55,8 @@ CommandRehearser::CommandRehearser(Setup& setup, const std::string& folder, std:
   setup.command_environment.variables.push_back(kRecord + folder_ + kRecords);
 }
 
-Expected<launch::TrialEnd> CommandRehearser::run(const plan::Point& point, launch::TrialRequest request,
-                                                 std::function<void(const protocol::Event&)> progress) {
+Expected<TrialEnd> CommandRehearser::run(const Point& point, TrialRequest request,
+                                         std::function<void(const protocol::Event&)> progress) {
   if (std::string why = prepared(point, request.spec); !why.empty())
     return endedBy(TrialStatus::Failed, std::move(why));
   const store::Block block;
@@ -68,14 +66,14 @@ Expected<launch::TrialEnd> CommandRehearser::run(const plan::Point& point, launc
   const ServedTrial trial{point, block, position_++, 1, parts};
   while (true) {
     auto ready = TRY(services_.ready(0, trial));
-    if (ready || launch::Interrupts::requested()) break;
+    if (ready || Interrupts::requested()) break;
     TRY(runner_.attend());
   }
-  if (launch::Interrupts::requested()) return endedBy(TrialStatus::Interrupted);
+  if (Interrupts::requested()) return endedBy(TrialStatus::Interrupted);
   if (!services_.death(0)) passOver();
   services_.address(0, request);
-  const launch::TrialEnd* dead = services_.death(0);
-  auto end = dead ? Expected<launch::TrialEnd>(endedBy(dead->status, dead->reason))
+  const TrialEnd* dead = services_.death(0);
+  auto end = dead ? Expected<TrialEnd>(endedBy(dead->status, dead->reason))
                   : runner_.run(request, std::move(progress), [this] { return services_.death(0); });
   if (!end || end->status == TrialStatus::Interrupted) return end;
   takeRecords(request.spec.folder, *end);
@@ -90,7 +88,7 @@ Error CommandRehearser::end() {
   return Error::success();
 }
 
-std::string CommandRehearser::prepared(const plan::Point& point, protocol::TrialSpec& spec) {
+std::string CommandRehearser::prepared(const Point& point, protocol::TrialSpec& spec) {
   // The name has no digests of files, which may change, so each rehearsal prepares again.
   const std::string name = store::preparedFolder(setup_.plan, point, {});
   if (name.empty()) return "";
@@ -102,10 +100,9 @@ std::string CommandRehearser::prepared(const plan::Point& point, protocol::Trial
   return known->second;
 }
 
-Error CommandRehearser::complete(const plan::Point& point, const std::vector<NodePart>& parts,
-                                 launch::TrialRequest& request) {
+Error CommandRehearser::complete(const Point& point, const std::vector<NodePart>& parts, TrialRequest& request) {
   protocol::TrialSpec& spec = request.spec;
-  if (const plan::KindDesign* design = plan::designOf(setup_.plan, spec.kind)) spec.settings = design->settings;
+  if (const KindDesign* design = plan::designOf(setup_.plan, spec.kind)) spec.settings = design->settings;
   for (const auto& [name, value] :
        {std::pair("steps", kMarked), std::pair("warmup", kUnmarked), std::pair("seconds", int(seconds_))})
     spec.settings[name] = value;
@@ -129,7 +126,7 @@ void CommandRehearser::passOver() {
     if (kill(pid_t(record.pid), 0) != 0) over_.insert(record.pid);
 }
 
-void CommandRehearser::takeRecords(const std::string& folder, launch::TrialEnd& end) const {
+void CommandRehearser::takeRecords(const std::string& folder, TrialEnd& end) const {
   std::vector<nullgpu_record> records = rehearsal::recordsIn(folder + kRecords);
   for (const nullgpu_record& record : rehearsal::recordsIn(folder_ + kRecords))
     if (!over_.contains(record.pid)) records.push_back(record);

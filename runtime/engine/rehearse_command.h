@@ -27,20 +27,20 @@ class CommandRehearser {
 
   /// Runs a few steps of the point. `request` lacks only what a command needs; its memory limit is that of all
   /// processes. If the preparation or a service fails, the point ends with that reason.
-  Expected<launch::TrialEnd> run(const plan::Point& point, launch::TrialRequest request,
-                                 std::function<void(const protocol::Event&)> progress);
+  Expected<TrialEnd> run(const Point& point, TrialRequest request,
+                         std::function<void(const protocol::Event&)> progress);
   /// Ends the services.
   Error end();
 
  private:
   /// Prepares the point unless that was done for another one. Returns why it failed, or "".
-  std::string prepared(const plan::Point& point, protocol::TrialSpec& spec);
+  std::string prepared(const Point& point, protocol::TrialSpec& spec);
   /// Fills in what ends the trial after its third marked step, with its program or after a while.
-  Error complete(const plan::Point& point, const std::vector<NodePart>& parts, launch::TrialRequest& request);
+  Error complete(const Point& point, const std::vector<NodePart>& parts, TrialRequest& request);
   /// Passes over the records of preparations and services that have ended.
   void passOver();
   /// Replaces the result by what the records of the processes say, those of services included.
-  void takeRecords(const std::string& folder, launch::TrialEnd& end) const;
+  void takeRecords(const std::string& folder, TrialEnd& end) const;
 
   Setup& setup_;
   const std::string folder_;

@@ -19,12 +19,11 @@ namespace expc::engine {
 namespace {
 
 using judge::Index;
-using store::TrialStatus;
 
 /// Kinds of the plan in the order they run: timed first.
-std::vector<plan::TrialKind> kindsInOrder(const plan::Plan& plan) {
-  std::vector<plan::TrialKind> kinds;
-  for (plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile})
+std::vector<TrialKind> kindsInOrder(const Plan& plan) {
+  std::vector<TrialKind> kinds;
+  for (TrialKind kind : {TrialKind::Timed, TrialKind::Quality, TrialKind::Profile})
     if (plan::designOf(plan, kind)) kinds.push_back(kind);
   return kinds;
 }
@@ -50,31 +49,29 @@ std::string endsText(const judge::Tally& tally) {
 }
 
 /// "timed n=3 has 0 of 6 (no licence server)".
-std::string lackText(const Index& index, plan::TrialKind kind, unsigned number, unsigned repeat) {
+std::string lackText(const Index& index, TrialKind kind, unsigned number, unsigned repeat) {
   const judge::PlaceOutcomes& outcomes = index.of(kind, number);
   // Reasons may have many lines, such as the end of a log.
-  const std::string reason = firstLine(outcomes.last_reason);
   return fmt::format("{} {} has {} of {}{}", toString(kind), judge::placeLabel(index, index.place(number)),
-                     outcomes.ended, repeat, reason.empty() ? "" : " (" + reason + ")");
+                     outcomes.ended, repeat, base::framed(" (", firstLine(outcomes.last_reason), ")"));
 }
 
 }  // namespace
 
-uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKind kind, uint64_t number) {
+uint64_t blockSeed(uint64_t design_seed, const std::string& study, TrialKind kind, uint64_t number) {
   std::string hash =
       base::shortHash(fmt::format("block {} {} {} {}", design_seed, plan::toString(kind), number, study));
   // The hash has 64 bits; 53 stay (see the header).
   return std::stoull(hash, nullptr, 16) >> 11;
 }
 
-uint64_t trialSeed(const plan::Plan& plan, uint64_t block_seed) {
+uint64_t trialSeed(const Plan& plan, uint64_t block_seed) {
   // 53 bits less 22 are 31. Built-in workloads of such a plan get the short seed, too, since a block has one seed for
   // all its trials.
-  const auto is_command = [](const plan::Workload& workload) { return workload.command.has_value(); };
-  return std::ranges::any_of(plan.workloads, is_command) ? block_seed >> 22 : block_seed;
+  return plan.hasCommands() ? block_seed >> 22 : block_seed;
 }
 
-std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed, const plan::Plan& plan) {
+std::vector<Place> blockOrder(std::vector<Place> places, uint64_t block_seed, const Plan& plan) {
   // Uniform below `bound` by rejection: values above the largest multiple of `bound` would favour small remainders.
   const auto below = [&](uint64_t bound) {
     uint64_t limit = UINT64_MAX - UINT64_MAX % bound, value = base::splitMix(block_seed);
@@ -87,14 +84,13 @@ std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t bl
   shuffle(places);
   if (!plan.hasServices() || plan.design.restart == plan::Restart::Trial) return places;
   std::map<std::string, std::string> instance_of;  // by point
-  for (const plan::Place& place : places)
-    if (const plan::Point* point = plan.findPoint(place.point))
-      instance_of[place.point] = plan::instancesOf(plan, *point);
+  for (const Place& place : places)
+    if (const Point* point = plan.findPoint(place.point)) instance_of[place.point] = plan::instancesOf(plan, *point);
   std::set<std::string> all;
   for (const auto& [point, instance] : instance_of) all.insert(instance);
   std::vector<std::string> instances(all.begin(), all.end());
   shuffle(instances);
-  std::ranges::stable_sort(places, {}, [&](const plan::Place& place) {
+  std::ranges::stable_sort(places, {}, [&](const Place& place) {
     return std::ranges::find(instances, instance_of[place.point]) - instances.begin();
   });
   return places;
@@ -102,13 +98,13 @@ std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t bl
 
 bool needsTrials(const judge::Index& index) {
   const auto kinds = kindsInOrder(index.plan());
-  return std::ranges::any_of(kinds, [&](plan::TrialKind kind) { return !judge::nextBlock(index, kind).empty(); });
+  return std::ranges::any_of(kinds, [&](TrialKind kind) { return !judge::nextBlock(index, kind).empty(); });
 }
 
 Scheduler::Scheduler(const judge::Index& index, unsigned lanes, unsigned attempts)
     : index_(index), attempts_(std::max(1u, attempts)), lanes_(lanes) {}
 
-void Scheduler::count(Tried& tried, const store::Trial& trial) {
+void Scheduler::count(Tried& tried, const Trial& trial) {
   // Attempts are numbered in the store, so the largest number is the count, also if an earlier run was cut off.
   tried.attempts = std::max(tried.attempts, trial.attempt);
   tried.failed += trial.status == TrialStatus::Failed;
@@ -117,9 +113,9 @@ void Scheduler::count(Tried& tried, const store::Trial& trial) {
 }
 
 std::vector<Scheduler::Tried> Scheduler::triedOf(const store::BlockPlan& block,
-                                                 const std::vector<store::Trial>& before) const {
+                                                 const std::vector<Trial>& before) const {
   std::vector<Tried> tried(block.places.size());
-  for (const store::Trial& trial : before)
+  for (const Trial& trial : before)
     // The store may be of a stranger, so positions are checked.
     if (trial.position < tried.size()) count(tried[trial.position], trial);
   return tried;
@@ -133,20 +129,20 @@ bool Scheduler::isOver(const store::BlockPlan& block, unsigned position, const T
   return !number || !index_.asked(block.block.kind, *number) || index_.givenUp(block.block.kind, *number);
 }
 
-bool Scheduler::isOpen(const store::BlockPlan& block, const std::vector<store::Trial>& before) const {
+bool Scheduler::isOpen(const store::BlockPlan& block, const std::vector<Trial>& before) const {
   const std::vector<Tried> tried = triedOf(block, before);
   for (unsigned position = 0; position < tried.size(); ++position)
     if (!isOver(block, position, tried[position])) return true;
   return false;
 }
 
-void Scheduler::begin(unsigned lane, store::BlockPlan block, const std::vector<store::Trial>& before) {
+void Scheduler::begin(unsigned lane, store::BlockPlan block, const std::vector<Trial>& before) {
   lanes_[lane].tried = triedOf(block, before);
   lanes_[lane].block = std::move(block);
   lanes_[lane].position = 0;
 }
 
-void Scheduler::ended(unsigned lane, const store::Trial& trial) {
+void Scheduler::ended(unsigned lane, const Trial& trial) {
   if (trial.position < lanes_[lane].tried.size()) count(lanes_[lane].tried[trial.position], trial);
 }
 
@@ -164,10 +160,10 @@ Step Scheduler::next(unsigned lane) {
   // The block is forgotten here, so BlockOver is told once.
   if (own.position == own.tried.size()) {
     own.block.reset();
-    step.what = Step::What::BlockOver;
+    step.what = Step::BlockOver;
     return step;
   }
-  step.what = Step::What::Trial;
+  step.what = Step::Trial;
   step.position = own.position;
   step.place = own.block->places[own.position];
   step.attempt = own.tried[own.position].attempts + 1;
@@ -176,7 +172,7 @@ Step Scheduler::next(unsigned lane) {
 
 Step Scheduler::nextBlock() const {
   Step step;
-  for (const plan::TrialKind kind : kindsInOrder(index_.plan())) {
+  for (const TrialKind kind : kindsInOrder(index_.plan())) {
     // Blocks of other lanes count as if each of their trials ends well, so that two lanes do not make up for the same
     // loss.
     std::vector<judge::BlockUnderWay> under_way;
@@ -186,18 +182,18 @@ Step Scheduler::nextBlock() const {
     if (!closed_.count(kind)) step.places = judge::nextBlock(index_, kind, under_way);
     // Trials under way may fail and need another block of this kind. Kinds do not mix, so the next kind waits, too.
     if (step.places.empty() && under_way.empty()) continue;
-    step.what = step.places.empty() ? Step::What::Wait : Step::What::Block;
+    step.what = step.places.empty() ? Step::Wait : Step::Block;
     return step;
   }
   return step;
 }
 
 void Forecast::renew() {
-  for (const plan::KindDesign& design : index_.plan().design.kinds)
+  for (const KindDesign& design : index_.plan().design.kinds)
     left_[design.kind] = {judge::remaining(index_, design.kind).trials, index_.typicalSeconds(design.kind)};
 }
 
-void Forecast::placeOver(plan::TrialKind kind) {
+void Forecast::placeOver(TrialKind kind) {
   Left& left = left_[kind];
   if (left.trials > 0) --left.trials;
 }
@@ -229,7 +225,7 @@ std::string failureText(const Index& index, const judge::Failure& failure) {
 }
 
 std::string endedAtLookText(const Index& index) {
-  const plan::KindDesign* design = judge::endedAtLook(index);
+  const KindDesign* design = judge::endedAtLook(index);
   if (!design) return "";
   return fmt::format("stopped early: every criterion was decided at the look after {} of {} {} blocks",
                      judge::repetitionsAsked(index, *design), design->repeat, toString(design->kind));
@@ -237,7 +233,7 @@ std::string endedAtLookText(const Index& index) {
 
 std::string storedText(const Index& index) {
   uint64_t ended = 0;
-  for (const plan::KindDesign& design : index.plan().design.kinds) ended += judge::remaining(index, design.kind).stored;
+  for (const KindDesign& design : index.plan().design.kinds) ended += judge::remaining(index, design.kind).stored;
   const uint64_t timeouts = ended - std::min(ended, index.tally().valid);
   return fmt::format("all {} trials are stored{}", ended,
                      timeouts ? fmt::format(", {} of them timed out", timeouts) : "");
@@ -247,7 +243,7 @@ std::string shortfallText(const Index& index) {
   if (!judge::lacksTrials(index)) return "";
   std::vector<std::string> lacks;
   // Points that have fewer trials than asked; places that nobody asks for (infeasible, given up) are not counted.
-  for (const plan::KindDesign& design : index.plan().design.kinds) {
+  for (const KindDesign& design : index.plan().design.kinds) {
     const unsigned asked = judge::repetitionsAsked(index, design);
     for (unsigned number = 0; number < index.places(); ++number)
       if (index.starts(number) == number && index.asked(design.kind, number) &&

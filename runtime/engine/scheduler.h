@@ -30,10 +30,11 @@ struct Step {
     Wait,       // nothing now: blocks of other lanes may ask for more when they are over
     Done        // nothing more for this lane
   } what = What::Done;
-  plan::Place place;
+  using enum What;
+  Place place;
   unsigned position = 0, attempt = 1;
-  plan::TrialKind kind = plan::TrialKind::Timed;
-  std::vector<plan::Place> places;
+  TrialKind kind = TrialKind::Timed;
+  std::vector<Place> places;
 };
 
 /// Knows the block of each lane and what was tried in it. Each lane has at most one block at a time.
@@ -47,18 +48,18 @@ class Scheduler {
   Step next(unsigned lane);
   /// Gives the lane a block to work on. `before`: trials of the block that an earlier run started; their places are not
   /// run again if they have a result.
-  void begin(unsigned lane, store::BlockPlan block, const std::vector<store::Trial>& before = {});
+  void begin(unsigned lane, store::BlockPlan block, const std::vector<Trial>& before = {});
   /// Takes the end of a trial of the lane's block.
-  void ended(unsigned lane, const store::Trial& trial);
+  void ended(unsigned lane, const Trial& trial);
   /// Leaves the lane's block as it is; next() will make another one.
   void abandon(unsigned lane) { lanes_[lane].block.reset(); }
   /// Asks for no further block of the kind. Blocks under way go on.
-  void close(plan::TrialKind kind) { closed_.insert(kind); }
+  void close(TrialKind kind) { closed_.insert(kind); }
 
   /// The lane's block, or nothing.
   const store::BlockPlan* block(unsigned lane) const;
   /// Whether a block still has something to run, after these trials of it.
-  bool isOpen(const store::BlockPlan& block, const std::vector<store::Trial>& before) const;
+  bool isOpen(const store::BlockPlan& block, const std::vector<Trial>& before) const;
 
  private:
   /// The attempts at one position of a block, by how they ended.
@@ -72,8 +73,8 @@ class Scheduler {
     std::vector<Tried> tried;  // by position
   };
 
-  static void count(Tried& tried, const store::Trial& trial);
-  std::vector<Tried> triedOf(const store::BlockPlan& block, const std::vector<store::Trial>& before) const;
+  static void count(Tried& tried, const Trial& trial);
+  std::vector<Tried> triedOf(const store::BlockPlan& block, const std::vector<Trial>& before) const;
   bool isOver(const store::BlockPlan& block, unsigned position, const Tried& tried) const;
   /// The first kind that needs a block; Wait if that depends on blocks under way; Done.
   Step nextBlock() const;
@@ -81,7 +82,7 @@ class Scheduler {
   const judge::Index& index_;
   const unsigned attempts_;
   std::vector<Lane> lanes_;
-  std::set<plan::TrialKind> closed_;
+  std::set<TrialKind> closed_;
 };
 
 /// Whether any kind still lacks trials.
@@ -89,17 +90,17 @@ bool needsTrials(const judge::Index& index);
 
 /// The seed of a block, for its order, initial weights, data order and dropout. It is below 2^53, so that any JSON
 /// reader keeps it exactly. A function of its arguments alone, as the order is.
-uint64_t blockSeed(uint64_t design_seed, const std::string& study, plan::TrialKind kind, uint64_t number);
+uint64_t blockSeed(uint64_t design_seed, const std::string& study, TrialKind kind, uint64_t number);
 /// Upper bound of the seeds of commands: numpy, transformers, Lightning and scikit-learn take 32 bits, a C program
 /// often an int.
 inline constexpr uint64_t kCommandSeeds = uint64_t{1} << 31;
 /// The seed that trials of a new block get: `block_seed`, or its upper 31 bits if the plan has a command.
-uint64_t trialSeed(const plan::Plan& plan, uint64_t block_seed);
+uint64_t trialSeed(const Plan& plan, uint64_t block_seed);
 
 /// `places` in the random order of a block: a Fisher-Yates shuffle with SplitMix64, seeded by the block. Where the
 /// plan has services that live as long as a block, the places of one instance stand together, and instances are in
 /// random order, too: a split plot, whose whole plots are instances.
-std::vector<plan::Place> blockOrder(std::vector<plan::Place> places, uint64_t block_seed, const plan::Plan& plan = {});
+std::vector<Place> blockOrder(std::vector<Place> places, uint64_t block_seed, const Plan& plan = {});
 
 /// How much of a run is left, for its progress bar: trials to come, and their time from typical durations.
 class Forecast {
@@ -109,7 +110,7 @@ class Forecast {
   /// Counts anew what the plan lacks; called at the beginning of each block, since it costs a walk over the plan.
   void renew();
   /// Expects one trial of the kind less, since it has a result.
-  void placeOver(plan::TrialKind kind);
+  void placeOver(TrialKind kind);
   /// Sets done, expected, remaining_seconds and untimed of `note`. `done`: trials with a result before this one;
   /// `over`: this one has a result, too. The time is divided by the number of lanes.
   void fill(TrialNote& note, unsigned done, bool over) const;
@@ -121,7 +122,7 @@ class Forecast {
   };
   const judge::Index& index_;
   const unsigned lanes_;
-  std::map<plan::TrialKind, Left> left_;
+  std::map<TrialKind, Left> left_;
 };
 
 // Texts about what a run did not get, one line each, for the person who watches it.

@@ -28,8 +28,8 @@ TEST_CASE("order and seed of a block depend on seed, study, kind and number alon
   auto order = blockOrder(places, seed);
   CHECK((order == blockOrder(places, seed)));
   CHECK((order != places));
-  std::sort(order.begin(), order.end());
-  std::sort(places.begin(), places.end());
+  std::ranges::sort(order);
+  std::ranges::sort(places);
   CHECK((order == places));
 }
 

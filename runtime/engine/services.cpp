@@ -15,10 +15,8 @@
 namespace expc::engine {
 namespace {
 
-using store::TrialStatus;
-
 /// The text that tells instances of a service apart on one lane.
-std::string keyOf(const plan::Plan& plan, const ServedTrial& trial, const plan::Service& service) {
+std::string keyOf(const Plan& plan, const ServedTrial& trial, const plan::Service& service) {
   std::string key = plan::instanceOf(service, trial.point) + fmt::format(" session {}", trial.block.session);
   for (const unsigned slot : trial.parts.front().own) key += fmt::format(" {}", slot);
   if (plan.design.restart != plan::Restart::Session) key += fmt::format(" block {}", trial.block.id);
@@ -28,7 +26,7 @@ std::string keyOf(const plan::Plan& plan, const ServedTrial& trial, const plan::
 
 }  // namespace
 
-std::string leftBehindText(const launch::TrialEnd& end, std::string_view program) {
+std::string leftBehindText(const TrialEnd& end, std::string_view program) {
   for (const plan::Note& note : end.notes)
     if (note.code == plan::Note::LeftBehind)
       return fmt::format(
@@ -70,12 +68,10 @@ Error Services::start(unsigned lane, const ServedTrial& trial, const plan::Servi
   instance->request =
       serviceRequest(setup_, options_, trial.parts.front(), trial.block, trial.point, service, instance->folder,
                      {{"host", instance->host}, {"port", fmt::to_string(instance->port)}});
-  auto made =
-      files_.whileLinking([&] { return folders_.make(instance->folder, setup_.command_files[instance->workload]); });
-  if (made) return made;
+  TRY(files_.whileLinking([&] { return folders_.make(instance->folder, setup_.command_files[instance->workload]); }));
   lanes_[lane].push_back(instance);
   launch::TrialHooks hooks;
-  hooks.ended = [this, instance](launch::TrialEnd end) { return ended(*instance, std::move(end)); };
+  hooks.ended = [this, instance](TrialEnd end) { return ended(*instance, std::move(end)); };
   hooks.progress = [this, instance](const protocol::Event& event) { heard(*instance, event); };
   hooks.over = [instance] { return instance->told; };
   return runner_.start(instance->request, std::move(hooks));
@@ -96,7 +92,7 @@ void Services::heard(Instance& instance, const protocol::Event& event) {
   instance.death->reason = fmt::format("the service {}: {}", instance.name, event.reason);
 }
 
-Error Services::ended(Instance& instance, launch::TrialEnd end) {
+Error Services::ended(Instance& instance, TrialEnd end) {
   instance.gone = true;
   const bool stuck = !end.stuck.empty();
   if (instance.death || (!instance.told && end.status != TrialStatus::Interrupted) || stuck) {
@@ -116,7 +112,7 @@ Error Services::ended(Instance& instance, launch::TrialEnd end) {
   return files_.whileLinking([&] { return folders_.drop(instance.folder), Error::success(); });
 }
 
-void Services::address(unsigned lane, launch::TrialRequest& request) const {
+void Services::address(unsigned lane, TrialRequest& request) const {
   for (const auto& one : lanes_[lane]) {
     request.spec.values[one->name + ".host"] = one->host;
     request.spec.values[one->name + ".port"] = fmt::to_string(one->port);
@@ -124,7 +120,7 @@ void Services::address(unsigned lane, launch::TrialRequest& request) const {
   }
 }
 
-const launch::TrialEnd* Services::death(unsigned lane) const {
+const TrialEnd* Services::death(unsigned lane) const {
   for (const auto& one : lanes_[lane])
     if (one->death) return &*one->death;
   return nullptr;

@@ -27,11 +27,11 @@
 namespace expc::engine {
 
 /// "2 processes that the preparation left behind were ended: …" with the way out; "" if `program` left none.
-std::string leftBehindText(const launch::TrialEnd& end, std::string_view program);
+std::string leftBehindText(const TrialEnd& end, std::string_view program);
 
 /// A trial that is about to start, as its services see it.
 struct ServedTrial {
-  const plan::Point& point;
+  const Point& point;
   const store::Block& block;
   unsigned position = 0, attempt = 1;
   const std::vector<NodePart>& parts;
@@ -54,9 +54,9 @@ class Services {
   /// or fail: all are ready, or one has died. To be called again whenever something happened until it does.
   Expected<bool> ready(unsigned lane, const ServedTrial& trial);
   /// Completes the request of a trial of the lane with the addresses of its services.
-  void address(unsigned lane, launch::TrialRequest& request) const;
+  void address(unsigned lane, TrialRequest& request) const;
   /// How a service of the lane ended before it was told to; null if all are well. `reason` names the service.
-  const launch::TrialEnd* death(unsigned lane) const;
+  const TrialEnd* death(unsigned lane) const;
   /// Takes the end of a trial of the lane: supplies what its services measured. Services that died are forgotten, so
   /// that the next attempt starts others. Returns processes of them that do not die.
   std::vector<int> trialOver(unsigned lane, store::TrialResult& result);
@@ -71,17 +71,17 @@ class Services {
     uint16_t port = 0;
     uint64_t process = 0;  // that leads it, once it is ready
     unsigned workload = 0;
-    launch::TrialRequest request;
+    TrialRequest request;
     bool told = false;              // to end
     std::optional<double> seconds;  // that it took until it was ready
-    std::optional<launch::TrialEnd> death;
+    std::optional<TrialEnd> death;
     bool gone = false;
   };
 
   Error start(unsigned lane, const ServedTrial& trial, const plan::Service& service, std::string key);
   /// Takes a word of an instance: that it is ready, or why it fails.
   void heard(Instance& instance, const protocol::Event& event);
-  Error ended(Instance& instance, launch::TrialEnd end);
+  Error ended(Instance& instance, TrialEnd end);
   uint16_t portFor() const;
   std::string folderFor(const std::string& name);
 

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <iterator>
 #include <map>
 
 #include "runtime/base/entry.h"
@@ -35,7 +34,7 @@ namespace {
 
 /// Error: the worker does not have the workload in the plan's version. The message lists what it has.
 Error checkWorkload(const plan::Workload& workload, const launch::WorkerDescription& worker, const std::string& path) {
-  if (base::valueIn(worker.workloads, workload.name) == workload.version) return Error::success();
+  if (valueIn(worker.workloads, workload.name) == workload.version) return Error::success();
   std::string offered;
   for (const auto& [name, version] : worker.workloads)
     offered += fmt::format("{}{} version {}", offered.empty() ? "" : ", ", name, version);
@@ -48,7 +47,7 @@ Error checkWorkload(const plan::Workload& workload, const launch::WorkerDescript
 
 /// A driver runs CUDA of its own major version and older (NVIDIA's minor version compatibility). Versions are 1000 *
 /// major + 10 * minor, as cuDriverGetVersion counts them.
-Error checkDriver(const machine::Machine& machine, const WorkerProgram& worker) {
+Error checkDriver(const Machine& machine, const WorkerProgram& worker) {
   const json::Object* libraries = worker.description.libraries.getAsObject();
   const int64_t built_for = libraries ? libraries->getInteger("cuda").value_or(0) : 0;
   if (machine.cuda_driver == 0 || machine.cuda_driver / 1000 >= built_for / 1000) return Error::success();
@@ -60,7 +59,7 @@ Error checkDriver(const machine::Machine& machine, const WorkerProgram& worker) 
 }
 
 /// Whether the point asks for cores of another socket (numa = far) and some slot has none.
-bool isTooFar(const Setup& setup, const plan::Point& point) {
+bool isTooFar(const Setup& setup, const Point& point) {
   return placementOf(point.parameters) == machine::Placement::Far &&
          std::ranges::any_of(setup.slots, [&](const machine::Slot& slot) {
            return !machine::placed(setup.machine, slot, machine::Placement::Far);
@@ -84,7 +83,7 @@ Expected<WorkerProgram> describe(const Setup& setup, const std::string& path) {
 }
 
 /// The metrics that the plan asks for and the command says how to read.
-std::vector<std::string> metricsRead(const plan::Plan& plan, const plan::Workload& workload) {
+std::vector<std::string> metricsRead(const Plan& plan, const plan::Workload& workload) {
   std::vector<std::string> names;
   for (const plan::CommandMetric& metric : workload.command->metrics)
     if (plan.findMetric(metric.name)) names.push_back(metric.name);
@@ -94,7 +93,7 @@ std::vector<std::string> metricsRead(const plan::Plan& plan, const plan::Workloa
 std::string isOrAre(unsigned count) { return fmt::format("{} {}", base::are(count), count); }
 
 /// Which devices or nodes the point needs and this run lacks; "" if it lacks nothing.
-std::string lackOf(const Setup& setup, const plan::Point& point) {
+std::string lackOf(const Setup& setup, const Point& point) {
   const unsigned have = setup.nodes ? setup.nodes->all().size() : 1, each = setup.slots.size();
   const unsigned devices = plan::devicesOf(point), nodes = plan::nodesOf(point, each);
   if (plan::nodesOf(point) > have) return fmt::format("needs {} nodes, there {}", nodes, isOrAre(have));
@@ -127,13 +126,8 @@ constexpr StringRef kSet[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OMP_
                               "EXPC_OUT_OF_MEMORY",   "EXPC_TRIAL",        "EXPC_TRIAL_FOLDER", "EXPC_STUDY_FOLDER",
                               "EXPC_PREPARED",        "EXPC_SEED"};
 
-template <typename Names>
-bool isAmong(const Names& names, StringRef name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 /// LC_* are the locale's categories (POSIX).
-bool mustAgree(StringRef name) { return isAmong(kAgree, name) || name.starts_with("LC_"); }
+bool mustAgree(StringRef name) { return is_contained(kAgree, name) || name.starts_with("LC_"); }
 
 }  // namespace
 
@@ -163,7 +157,7 @@ Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& 
   for (const std::string& name : passed) {
     if (name.find('=') != std::string::npos)
       return failure("--pass-env takes a name alone, not '{}': set the variable before `expc`", name);
-    if (isAmong(kSet, name))
+    if (is_contained(kSet, name))
       return failure(
           "--pass-env {}: expc sets this variable for each trial. To use another value, set it in the command: command "
           "[\"env\", \"{}=${{value}}\", …]",
@@ -175,9 +169,9 @@ Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& 
   json::Object agreed;
   for (const auto& [name, value] : set) {
     // A variable that was asked for by name is one that the result may depend on.
-    const bool named = isAmong(passed, name), agrees = named || mustAgree(name);
-    if (!agrees && !isAmong(kPassed, name)) {
-      if (!isAmong(kSet, name)) environment.withheld.push_back(name);
+    const bool named = is_contained(passed, name), agrees = named || mustAgree(name);
+    if (!agrees && !is_contained(kPassed, name)) {
+      if (!is_contained(kSet, name)) environment.withheld.push_back(name);
       continue;
     }
     if (!json::isUTF8(value))
@@ -187,9 +181,9 @@ Expected<CommandEnvironment> commandEnvironment(const std::vector<std::string>& 
     // The digest suffices to tell environments apart, and reveals no value in the environment class.
     const std::string digest = base::shortHash(value);
     agreed[name] = digest;
-    environment.recorded[name] = named ? "digest " + digest : base::jsonText(value);
+    environment.recorded[name] = named ? "digest " + digest : jsonText(value);
   }
-  environment.digest = base::shortHash(base::canonicalJson(std::move(agreed)));
+  environment.digest = base::shortHash(canonicalJson(std::move(agreed)));
   return environment;
 }
 
@@ -219,7 +213,7 @@ Error findSlots(Setup& setup, const Resources& resources, ProgressListener& list
 }
 
 void markUnavailable(Setup& setup, bool places) {
-  for (plan::Point& point : setup.plan.points) {
+  for (Point& point : setup.plan.points) {
     if (!point.unavailable.empty()) continue;
     if (std::string lack = lackOf(setup, point); !lack.empty()) {
       point.unavailable = std::move(lack);
@@ -234,7 +228,7 @@ void shareDevices(Setup& setup, ProgressListener& listener) {
   if (asked <= 1) return;
   // Each lane must be able to run every point that can be started.
   unsigned least = 1;
-  for (const plan::Point& point : setup.plan.points)
+  for (const Point& point : setup.plan.points)
     if (point.startable()) least = std::max(least, plan::devicesOf(point) / plan::nodesOf(point, slots));
   const machine::AlikeSets all = setup.lanes.front().sets;
   std::vector<machine::AlikeSets::Set> sets;
@@ -276,7 +270,7 @@ Error findWorker(Setup& setup, const Resources& resources, const plan::Workload&
   // The plan itself defines a command, so only its patterns are checked. A built-in workload must be in the worker.
   if (!workload.command) return checkWorkload(workload, worker->description, worker->path);
   plan::Workload read = workload;
-  const auto runs = [&](const plan::Point& point) { return &setup.workloadOf(point) == &workload; };
+  const auto runs = [&](const Point& point) { return &setup.workloadOf(point) == &workload; };
   if (const auto point = std::ranges::find_if(setup.plan.points, runs); point != setup.plan.points.end())
     read.command = plan::readAt(*workload.command, point->parameters);
   return launch::checkCommand(worker->path, read, metricsRead(setup.plan, workload));

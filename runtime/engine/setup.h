@@ -59,13 +59,13 @@ struct LaneDevices {
 
   std::vector<unsigned> nodes() const;  // `node` and those beyond it
   /// How many of these nodes a point takes: the fewest that have its devices.
-  unsigned nodesFor(const plan::Point& point) const;
+  unsigned nodesFor(const Point& point) const;
 };
 
 /// Everything that trials of a run share. Filled by the functions below, in the order that prepare() in engine.cpp has.
 struct Setup {
-  plan::Plan plan;           // points that cannot run here are marked unavailable
-  machine::Machine machine;  // that of the engine, or of the first node
+  Plan plan;        // points that cannot run here are marked unavailable
+  Machine machine;  // that of the engine, or of the first node
   std::vector<machine::Slot> slots;
   std::vector<LaneDevices> lanes;                   // disjoint and alike; one with all slots if nothing is shared
   std::optional<WorkerProgram> built_in, command;   // absent if no workload of the plan needs it
@@ -88,10 +88,8 @@ struct Setup {
   std::string builtInPath() const { return built_in ? built_in->path : heater; }
   /// The devices of a lane. A launcher of the caller's may have more lanes than there are sets of devices; they share.
   const LaneDevices& lane(unsigned number) const { return lanes[number % lanes.size()]; }
-  const machine::Machine& machineOf(const LaneDevices& lane) const {
-    return nodes ? nodes->all()[lane.node].machine : machine;
-  }
-  const plan::Workload& workloadOf(const plan::Point& point) const { return plan.workloads[point.workload]; }
+  const Machine& machineOf(const LaneDevices& lane) const { return nodes ? nodes->all()[lane.node].machine : machine; }
+  const plan::Workload& workloadOf(const Point& point) const { return plan.workloads[point.workload]; }
 };
 
 /// Picks the variables that commands get out of `all` ("NAME=value"). `passed` are names that the user asked for with

@@ -23,8 +23,8 @@ using json::Object;
 using json::Value;
 
 /// The first difference between two machines that a user can recognise, with both values; "" if none of these differ.
-std::string difference(const machine::Machine& one, const machine::Machine& other) {
-  const auto gpus = [](const machine::Machine& machine) {
+std::string difference(const Machine& one, const Machine& other) {
+  const auto gpus = [](const Machine& machine) {
     return machine.gpus.empty() ? "none" : base::joined(base::textsOf(machine.gpus, &machine::Gpu::name));
   };
   const std::tuple<const char*, std::string, std::string> all[] = {
@@ -74,7 +74,7 @@ Error checkWorkers(Setup& setup, ProgressListener& listener) {
   for (std::optional<WorkerProgram>* worker : {&setup.built_in, &setup.command}) {
     if (!*worker) continue;
     workers.push_back(&**worker);
-    paths.push_back(base::jsonText((*worker)->path));
+    paths.push_back(jsonText((*worker)->path));
   }
   auto answers = TRY(setup.nodes->ask(
       "described", [&](const nodes::Node&) { return Object{{"describe", json::Array(paths)}}; },
@@ -88,7 +88,7 @@ Error checkWorkers(Setup& setup, ProgressListener& listener) {
 Expected<std::vector<LaneDevices>> lanesOn(const Setup& setup, unsigned node, const std::string& devices,
                                            const std::vector<LaneDevices>& first) {
   const std::vector<nodes::Node>& nodes = setup.nodes->all();
-  const machine::Machine& machine = nodes[node].machine;
+  const Machine& machine = nodes[node].machine;
   auto slots = TRY(machine::slots(machine, devices));
   if (slots.size() != setup.slots.size())
     return unlike(nodes.front(), nodes[node], fmt::format("devices: {} and {}", setup.slots.size(), slots.size()));
@@ -113,7 +113,7 @@ Expected<std::vector<LaneDevices>> lanesOn(const Setup& setup, unsigned node, co
 
 /// Whether one process drives all devices of the point, which confines it to one node. A command is one unless it has a
 /// parameter `nodes`.
-bool isOneProcess(const Setup& setup, const plan::Point& point) {
+bool isOneProcess(const Setup& setup, const Point& point) {
   const plan::Workload& workload = setup.workloadOf(point);
   return workload.command ? plan::nodesOf(point) == 0
                           : setup.workerOf(workload).description.isOneProcess(workload.name, point.parameters);
@@ -136,8 +136,7 @@ std::string spreadText(const Setup& setup, unsigned each) {
 Error findNodes(Setup& setup, const Resources& resources, const std::string& results) {
   if (!resources.nodes) return Error::success();
   if (resources.null_gpus) return failure("--null-gpus works on a single node: run on one node, or leave it out");
-  auto nodes = TRY(nodes::Nodes::start(*resources.nodes, results));
-  setup.nodes = std::move(nodes);
+  setup.nodes = TRY(nodes::Nodes::start(*resources.nodes, results));
   return Error::success();
 }
 
@@ -147,14 +146,14 @@ std::vector<unsigned> LaneDevices::nodes() const {
   return all;
 }
 
-unsigned LaneDevices::nodesFor(const plan::Point& point) const { return plan::nodesOf(point, slots.size()); }
+unsigned LaneDevices::nodesFor(const Point& point) const { return plan::nodesOf(point, slots.size()); }
 
 Error spreadOverNodes(Setup& setup, const Resources& resources, ProgressListener& listener) {
   if (!setup.nodes) return Error::success();
   TRY(checkWorkers(setup, listener));
   // A lane has as many nodes as the point that needs most; smaller points use the first nodes of the lane.
   unsigned each = 1;  // nodes of a lane
-  for (plan::Point& point : setup.plan.points) {
+  for (Point& point : setup.plan.points) {
     const unsigned wanted = setup.lane(0).nodesFor(point);
     if (!point.startable() || wanted == 1) continue;
     // A point that one process drives cannot span nodes, so it is left out here instead of failing in every trial.

@@ -43,18 +43,17 @@ Error Traces::prepare() const {
   return failure("--trace {}: {}; name a writable folder", folder_, failed.message());
 }
 
-std::string Traces::path(const plan::Plan& plan, const plan::Point& point, int64_t trial) const {
+std::string Traces::path(const Plan& plan, const Point& point, int64_t trial) const {
   return fmt::format("{}/{}.trial{}", folder_, fileName(plan.label(point)), trial);
 }
 
-std::string Traces::variable(plan::TrialKind kind, const plan::Plan& plan, const plan::Point& point,
-                             int64_t trial) const {
-  if (folder_.empty() || kind != plan::TrialKind::Profile || traced_.count(point.id)) return "";
+std::string Traces::variable(TrialKind kind, const Plan& plan, const Point& point, int64_t trial) const {
+  if (folder_.empty() || kind != TrialKind::Profile || traced_.count(point.id)) return "";
   return "EXPC_TRACE=" + path(plan, point, trial);
 }
 
-void Traces::ended(plan::TrialKind kind, const plan::Plan& plan, const plan::Point& point, int64_t trial, bool well) {
-  if (folder_.empty() || kind != plan::TrialKind::Profile || traced_.count(point.id)) return;
+void Traces::ended(TrialKind kind, const Plan& plan, const Point& point, int64_t trial, bool well) {
+  if (folder_.empty() || kind != TrialKind::Profile || traced_.count(point.id)) return;
   std::error_code missing;
   if (!well) {
     failed_ = true;
@@ -67,7 +66,7 @@ void Traces::ended(plan::TrialKind kind, const plan::Plan& plan, const plan::Poi
   }
 }
 
-std::string Traces::summary(const plan::Plan& plan) const {
+std::string Traces::summary(const Plan& plan) const {
   if (folder_.empty()) return "";
   const auto points = [](size_t count) { return base::counted(count, "point"); };
   // The message explains the most likely reason if nothing was traced, in the order in which things can go wrong.
@@ -78,7 +77,7 @@ std::string Traces::summary(const plan::Plan& plan) const {
                        points(traced_.size()), folder_, untraced_.empty() ? "" : "; " + lacking);
   if (!untraced_.empty()) return "--trace: " + lacking;
   if (failed_) return "--trace: nothing was traced, because no profile trial was valid";
-  if (!plan::designOf(plan, plan::TrialKind::Profile))
+  if (!plan::designOf(plan, TrialKind::Profile))
     return "--trace: nothing was traced, because the design has no profile trials: add `profile { repeat 1 steps 20 "
            "warmup 5 }` to it, and measure one of their metrics";
   return "--trace: nothing was traced, because all profile trials are stored; another --results folder runs them again";

@@ -22,15 +22,15 @@ class Traces {
   Error prepare() const;
   /// "EXPC_TRACE=FOLDER/precision=fp32_gpus=2.trial7" for the ranks of a trial, which add ".rank0.json"; "" for one
   /// that is not traced.
-  std::string variable(plan::TrialKind kind, const plan::Plan& plan, const plan::Point& point, int64_t trial) const;
+  std::string variable(TrialKind kind, const Plan& plan, const Point& point, int64_t trial) const;
   /// To be called after each trial. A trial that ended well but left no trace is noted, and the next profile trial of
   /// its point tries again.
-  void ended(plan::TrialKind kind, const plan::Plan& plan, const plan::Point& point, int64_t trial, bool well);
+  void ended(TrialKind kind, const Plan& plan, const Point& point, int64_t trial, bool well);
   /// Says where the traces are and how to open them, or why there are none; "" without a folder.
-  std::string summary(const plan::Plan& plan) const;
+  std::string summary(const Plan& plan) const;
 
  private:
-  std::string path(const plan::Plan& plan, const plan::Point& point, int64_t trial) const;
+  std::string path(const Plan& plan, const Point& point, int64_t trial) const;
 
   std::string folder_;
   std::set<std::string> traced_, untraced_;  // ids of points with a trace, and of those that left none

@@ -7,9 +7,9 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -53,7 +53,7 @@ std::vector<std::string> rankVariables(const RankPlace& place) {
 
 /// Adds a process on a node: its slot, which has the cores and devices of `own`, and its environment. It sees all
 /// devices that the trial has there, since programs choose theirs by LOCAL_RANK.
-void addProcess(launch::TrialRequest& request, const NodePart& part, const std::vector<unsigned>& own,
+void addProcess(TrialRequest& request, const NodePart& part, const std::vector<unsigned>& own,
                 std::vector<std::string> variables) {
   const std::vector<machine::Slot>& all = part.all;
   std::set<int> cores;
@@ -86,7 +86,7 @@ void addProcess(launch::TrialRequest& request, const NodePart& part, const std::
 }  // namespace
 
 std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const store::Block& block,
-                              const plan::Point& point) {
+                              const Point& point) {
   // The lane's first nodes; the set of devices on each changes with the number of the block.
   const unsigned nodes = lane.nodesFor(point), each = plan::devicesOf(point) / nodes;
   std::vector<NodePart> parts;
@@ -100,12 +100,12 @@ std::vector<NodePart> partsOf(const Setup& setup, const LaneDevices& lane, const
   return parts;
 }
 
-std::string preparedFolder(const Setup& setup, const plan::Point& point, const std::string& results) {
+std::string preparedFolder(const Setup& setup, const Point& point, const std::string& results) {
   const std::string folder = store::preparedFolder(setup.plan, point, setup.match.data_digests);
   return folder.empty() ? "" : results + "/" + folder;
 }
 
-void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
+void placeRanks(TrialRequest& request, const std::vector<NodePart>& parts, bool one_process,
                 const std::string& address) {
   protocol::TrialSpec& spec = request.spec;
   const unsigned each = parts.front().own.size();
@@ -132,8 +132,8 @@ void placeRanks(launch::TrialRequest& request, const std::vector<NodePart>& part
   if (one_process) add({0, 1, 0, 1, address, port, ""}, devices);
 }
 
-void completeForCommand(launch::TrialRequest& request, const plan::Plan& plan, const plan::Point& point,
-                        const std::vector<NodePart>& parts, const std::string& address, const std::string& folder,
+void completeForCommand(TrialRequest& request, const Plan& plan, const Point& point, const std::vector<NodePart>& parts,
+                        const std::string& address, const std::string& folder,
                         const std::vector<std::string>& variables, bool ranks) {
   protocol::TrialSpec& spec = request.spec;
   spec.command = plan::readAt(*plan.workloads[point.workload].command, point.parameters);
@@ -157,7 +157,7 @@ void completeForCommand(launch::TrialRequest& request, const plan::Plan& plan, c
     }
 }
 
-void keepOnePerNode(launch::TrialRequest& request) {
+void keepOnePerNode(TrialRequest& request) {
   protocol::TrialSpec& spec = request.spec;
   const size_t each = spec.world_size / request.nodes.size();
   Array slots;
@@ -171,10 +171,9 @@ void keepOnePerNode(launch::TrialRequest& request) {
   spec.world_size = request.nodes.size();
 }
 
-launch::TrialRequest requestFor(const Setup& setup, const plan::Point& point, std::string trial, plan::TrialKind kind,
-                                uint64_t seed) {
+TrialRequest requestFor(const Setup& setup, const Point& point, std::string trial, TrialKind kind, uint64_t seed) {
   const plan::Workload& workload = setup.workloadOf(point);
-  launch::TrialRequest request;
+  TrialRequest request;
   protocol::TrialSpec& spec = request.spec;
   spec.trial = std::move(trial);
   spec.point = point.id;
@@ -187,23 +186,23 @@ launch::TrialRequest requestFor(const Setup& setup, const plan::Point& point, st
   return request;
 }
 
-launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
-                                  const std::vector<NodePart>& parts, const store::Block& block,
-                                  const plan::Point& point, const store::Trial& trial) {
-  const plan::Plan& plan = setup.plan;
+TrialRequest trialRequest(const Setup& setup, const EngineOptions& options, const Traces& traces,
+                          const std::vector<NodePart>& parts, const store::Block& block, const Point& point,
+                          const Trial& trial) {
+  const Plan& plan = setup.plan;
   const plan::Workload& workload = setup.workloadOf(point);
-  const plan::TrialKind kind = block.kind;
+  const TrialKind kind = block.kind;
   const std::string address = parts.size() > 1 ? setup.nodes->all()[parts.front().node].address : "127.0.0.1";
-  launch::TrialRequest request = requestFor(setup, point, std::to_string(trial.id), kind, block.seed);
+  TrialRequest request = requestFor(setup, point, std::to_string(trial.id), kind, block.seed);
   request.nodes.clear();
   for (const NodePart& part : parts) request.nodes.push_back(part.node);
   protocol::TrialSpec& spec = request.spec;
-  if (const plan::KindDesign* design = plan::designOf(plan, kind)) spec.settings = design->settings;
+  if (const KindDesign* design = plan::designOf(plan, kind)) spec.settings = design->settings;
   const std::string trace = traces.variable(kind, plan, point, trial.id);
   // Paths change only in the request; the trial's key keeps the plan's, so copies do not change what counts.
   spec.parameters = inputs::withCopies(point.parameters, setup.copies);
   // Derived metrics are computed from others later; the worker does not know them.
-  for (const plan::Metric& metric : plan.metrics)
+  for (const Metric& metric : plan.metrics)
     if (metric.kind == kind && !metric.derived) spec.metrics.push_back(metric.name);
   request.timeout_seconds = trial.limit;
   spec.log_limit = options.log_limit;
@@ -235,11 +234,11 @@ launch::TrialRequest trialRequest(const Setup& setup, const EngineOptions& optio
   return request;
 }
 
-launch::TrialRequest serviceRequest(const Setup& setup, const EngineOptions& options, const NodePart& part,
-                                    const store::Block& block, const plan::Point& point, const plan::Service& service,
-                                    const std::string& folder, std::map<std::string, std::string> values) {
-  const plan::Plan& plan = setup.plan;
-  launch::TrialRequest request = requestFor(setup, point, "service " + service.name, block.kind, block.seed);
+TrialRequest serviceRequest(const Setup& setup, const EngineOptions& options, const NodePart& part,
+                            const store::Block& block, const Point& point, const plan::Service& service,
+                            const std::string& folder, std::map<std::string, std::string> values) {
+  const Plan& plan = setup.plan;
+  TrialRequest request = requestFor(setup, point, "service " + service.name, block.kind, block.seed);
   request.nodes = {part.node};
   protocol::TrialSpec& spec = request.spec;
   spec.command = service.command;
@@ -251,7 +250,7 @@ launch::TrialRequest serviceRequest(const Setup& setup, const EngineOptions& opt
   spec.memory_limit = options.memory_limit;
   spec.log_limit = options.log_limit;
   request.log_prefix = plan::outputsOf(folder) + "/expc";
-  request.timeout_seconds = std::numeric_limits<double>::infinity();
+  request.timeout_seconds = INFINITY;
   return request;
 }
 

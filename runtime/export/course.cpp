@@ -67,7 +67,7 @@ Object stayJson(const std::vector<std::string>& sides, const Stay& one) {
     object["timeouts"] = one.timeouts;
     object["diverged"] = one.diverged;
   } else {
-    object["reason"] = base::jsonText(one.reason);
+    object["reason"] = jsonText(one.reason);
     object["disturbed"] = one.disturbed;
   }
   return object;
@@ -206,11 +206,11 @@ void add(Section& section, const std::vector<std::string>& sides, const Course& 
 
 }  // namespace
 
-Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides, const std::vector<Course>& courses,
+Document bySession(const Plan& plan, const std::vector<std::string>& sides, const std::vector<Course>& courses,
                    bool all) {
   Section section{{"courses"}};
   size_t changed = 0, drifting = 0, outlying = 0, without = 0, timed_out = 0, quiet = 0;
-  judge::Verdict outcome = judge::Verdict::NotAsked;
+  Verdict outcome = Verdict::NotAsked;
   for (const Course& course : courses) {
     // Without --all only courses with something to say are listed; the others are counted.
     const bool shown = all || !course.changes.empty() || course.drift || course.outlying || !course.lost.empty() ||
@@ -224,9 +224,9 @@ Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides
     // A course without values since trials failed breaks the whole; otherwise something open leaves it undecided.
     // Changes themselves decide nothing: a trend is a description.
     if (failsNow(course))
-      outcome = judge::Verdict::Broken;
-    else if ((!course.lost.empty() || worseNow(course)) && outcome == judge::Verdict::NotAsked)
-      outcome = judge::Verdict::Inconclusive;
+      outcome = Verdict::Broken;
+    else if ((!course.lost.empty() || worseNow(course)) && outcome == Verdict::NotAsked)
+      outcome = Verdict::Inconclusive;
     add(section, sides, course, shown);
   }
   // The condition of the test stands beside its counts: Holm's correction over all courses.

@@ -66,7 +66,7 @@ TEST_CASE("no export is an input of the commands that are measured") {
 TEST_CASE("a row for each trial and metric, and one for a trial without values") {
   const auto sources = example();
   const std::string text = csv(sources);
-  CHECK(std::count(text.begin(), text.end(), '\n') >= 5);
+  CHECK(std::ranges::count(text, '\n') >= 5);
   CHECK(text.starts_with(
       "study,point,label,control,kind,trial,counts,metric,unit,better,derived,value,diverged,status,"));
   const std::string id = sources[0].plan.points[0].id;

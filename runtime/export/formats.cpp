@@ -74,7 +74,7 @@ struct JsonValue {
   void operator()(std::monostate) const {}
   void operator()(UnixTime value) const { out.attribute(name, timeText(value)); }
   void operator()(double value) const { out.attribute(name, base::jsonNumber(value)); }
-  void operator()(std::string_view value) const { out.attribute(name, base::jsonText(value)); }
+  void operator()(std::string_view value) const { out.attribute(name, jsonText(value)); }
   void operator()(auto value) const { out.attribute(name, value); }
 };
 
@@ -117,14 +117,14 @@ void writeCsv(const Table& table, llvm::raw_ostream& out, bool formulas) {
 void writeJson(std::span<const Source> sources, llvm::raw_ostream& out) {
   const Table measured = measurements(sources), values = series(sources);
   json::Object columns{{measured.name, described(measured)}, {values.name, described(values)}};
-  out << "{\"schema\": \"" << files::kExportSchema << "\",\n\"columns\": " << base::canonicalJson(std::move(columns))
+  out << "{\"schema\": \"" << files::kExportSchema << "\",\n\"columns\": " << canonicalJson(std::move(columns))
       << ",\n";
   writeRows(measured, out);
   writeRows(values, out);
   out << "\"reports\": [";
   // A report for each study, after the tables that all studies share.
   for (size_t i = 0; i < sources.size(); ++i) {
-    out << (i > 0 ? ",\n" : "\n") << base::canonicalJson(report::resultJson(sources[i].findings()));
+    out << (i > 0 ? ",\n" : "\n") << canonicalJson(report::resultJson(sources[i].findings()));
   }
   out << "]}\n";
 }
@@ -134,7 +134,7 @@ Error writeParquet(const std::string& path, const Table& table) {
   // formulas as they are.
   const auto feed = [&](llvm::raw_ostream& in) {
     json::Object about{{"schema", files::kExportSchema}, {"table", table.name}, {"columns", described(table)}};
-    in << base::canonicalJson(std::move(about)) << '\n';
+    in << canonicalJson(std::move(about)) << '\n';
     writeCsv(table, in);
   };
   // Python writes beside the target under a temporary name, which is renamed once it has succeeded.

@@ -7,6 +7,7 @@
 
 #include "runtime/base/files/marks.h"
 #include "runtime/base/format.h"
+#include "runtime/base/text.h"
 #include "runtime/export/formats.h"
 #include "runtime/judge/meaning.h"
 #include "runtime/report/html_text.h"
@@ -47,9 +48,9 @@ std::string testCase(const Source& source, const std::string& name, const judge:
     out += fmt::format("      <{} message=\"{}\"/>\n", element, xml(verdict));
   else if (meaning.answer != Answer::Holds)
     out += fmt::format("      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", element,
-                       meaning.answer == Answer::Fails             ? meaning.word
-                       : meaning.verdict == judge::Verdict::Broken ? "broken"
-                                                                   : "undecided",
+                       meaning.answer == Answer::Fails      ? meaning.word
+                       : meaning.verdict == Verdict::Broken ? "broken"
+                                                            : "undecided",
                        xml(verdict), xml(lines));
   return out + "      <system-out>" + xml(lines) + "</system-out>\n    </testcase>\n";
 }
@@ -62,21 +63,19 @@ std::string testCase(const Source& source, const report::Judged& judged) {
     lines += one.label + ": " + one.text + "\n";
   // Everything that the report says of it, so that a CI log needs no other file.
   for (const auto& cell : result.cells) lines += report::cellLine(plan, criterion, cell) + "\n";
-  const std::string why = report::whyText(judged);
   return testCase(source, result.name, judge::meaningOf(result),
-                  report::markedVerdict(result) + (why.empty() ? "" : ": " + why), lines);
+                  report::markedVerdict(result) + base::framed(": ", report::whyText(judged)), lines);
 }
 
 /// Returns the suite of a study. Its time is the sum over trials that count, its machine that of the newest session.
 std::string suite(const Source& source) {
   double seconds = 0;
-  for (const store::Trial& trial : source.results.trials) seconds += trial.seconds;
+  for (const Trial& trial : source.results.trials) seconds += trial.seconds;
   const Counts counts = count(source);
   std::string out = fmt::format("  <testsuite name=\"{}\" {} skipped=\"{}\" time=\"{:.3f}\"", xml(source.plan.study),
                                 numbers(counts), counts[size_t(Answer::NotAsked)], seconds);
   if (!source.results.sessions.empty()) {
-    const auto newest =
-        std::ranges::max_element(source.results.sessions, [](const auto& a, const auto& b) { return a.id < b.id; });
+    const auto newest = std::ranges::max_element(source.results.sessions, {}, &store::Session::id);
     // The schema wants a time without fraction and zone; ours is UTC.
     out += fmt::format(" timestamp=\"{}\" hostname=\"{}\"", timeText({newest->last_seen.wall}).substr(0, 19),
                        xml(newest->where.machine()));

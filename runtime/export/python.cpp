@@ -42,13 +42,13 @@ constexpr int kPictureWidth = 640;  // pixels; on the page a chart is as wide as
 
 /// Returns the chart's specification with the style that the page would add.
 std::string standalone(const report::Chart& chart) {
-  json::Object config = *cantFail(base::parseJson(report::assets::chartConfig())).getAsObject();
+  json::Object config = *cantFail(parseJson(report::assets::chartConfig())).getAsObject();
   config["background"] = "white";
   config["font"] = "sans-serif";
   json::Object specification = chart.specification;
   specification["config"] = std::move(config);
   specification["width"] = kPictureWidth;
-  return base::canonicalJson(json::Value(std::move(specification)));
+  return canonicalJson(json::Value(std::move(specification)));
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ Error runPython(std::string_view script, const std::vector<std::string>& argumen
   const auto python = llvm::sys::findProgramByName("python", {set_up, pips});
   if (!python) return lacking();
   base::Pipe in;
-  const base::Descriptor said(memfd_create("said", MFD_CLOEXEC));
+  const Descriptor said(memfd_create("said", MFD_CLOEXEC));
   if (in.read < 0 || said < 0) return refused(std::strerror(errno));
   std::vector<StringRef> words{*python, "-c", script};
   words.insert(words.end(), arguments.begin(), arguments.end());

@@ -34,16 +34,15 @@ namespace {
 using describe::Shift;
 using json::Object;
 using judge::Answer;
-using judge::Verdict;
 using report::MissingThing;
 
 // ---- verdicts of the sides
 
 /// A criterion that the study asks, with its result on every side.
 struct Claim {
-  const plan::Criterion& criterion;
+  const Criterion& criterion;
   /// Results by side; null if the criterion is not asked there.
-  std::vector<const judge::CriterionResult*> results = {};
+  std::vector<const CriterionResult*> results = {};
 
   /// The answer on a side, and the verdict as the report words it.
   Answer answer(size_t side) const {
@@ -88,9 +87,9 @@ std::string_view fateWord(Verdict fate) {
 }
 
 /// Returns the criteria that are asked, in the study's order.
-std::vector<Claim> claimsOf(const plan::Plan& plan, std::span<const Side> sides) {
+std::vector<Claim> claimsOf(const Plan& plan, std::span<const Side> sides) {
   std::vector<Claim> claims;
-  for (const plan::Criterion& criterion : plan.criteria) {
+  for (const Criterion& criterion : plan.criteria) {
     if (criterion.not_asked) continue;
     claims.push_back({criterion});
     for (const Side& side : sides)
@@ -101,7 +100,7 @@ std::vector<Claim> claimsOf(const plan::Plan& plan, std::span<const Side> sides)
 
 /// Returns the section of verdicts: with `every` what each side says, with its estimates; else only what the last side
 /// says, if that changed.
-Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const std::vector<Claim>& claims, bool every) {
+Section verdictsOf(const Plan& plan, std::span<const Side> sides, const std::vector<Claim>& claims, bool every) {
   constexpr size_t kListed = 8;
   Section section{{"verdicts"}};
   for (const Claim& claim : claims) {
@@ -121,7 +120,7 @@ Section verdictsOf(const plan::Plan& plan, std::span<const Side> sides, const st
       const auto line = [&](const auto& cell) { return report::cellLine(plan, claim.criterion, cell); };
       const auto cells = claim.results[i] ? base::textsOf(claim.results[i]->cells, line) : std::vector<std::string>();
       if (every || (claim.changed() && i + 1 == sides.size()))
-        section.say({.text = claim.verdict(i) + (why.empty() ? "" : ": " + why), .of = sides[i].name, .depth = 1});
+        section.say({.text = claim.verdict(i) + base::framed(": ", why), .of = sides[i].name, .depth = 1});
       const std::string look = claim.results[i] ? report::lookText({plan, claim.criterion, *claim.results[i]}) : "";
       if (every && !look.empty()) section.say({.text = look, .depth = 2});
       std::vector<report::Block> lines;
@@ -147,9 +146,9 @@ std::string orNone(const std::set<std::string>& texts) {
 }
 
 /// Returns what the trials of a side have, each value once: builds, digests, days.
-std::set<std::string> ofTrials(const Side& side, const std::function<std::string(const store::Trial&)>& of) {
+std::set<std::string> ofTrials(const Side& side, const std::function<std::string(const Trial&)>& of) {
   std::set<std::string> texts;
-  for (const store::Trial& trial : side.results.trials) texts.insert(of(trial));
+  for (const Trial& trial : side.results.trials) texts.insert(of(trial));
   texts.erase("");
   return texts;
 }
@@ -177,9 +176,8 @@ Section differences(const Side& one, const Side& other) {
     section.json.push_back(base::record("what", std::string(what), "before", before, "after", after));
   };
   const auto of = [&](const char* what, const std::function<std::string(const store::TrialKey&)>& text) {
-    add(what, [&](const Side& side) {
-      return orNone(ofTrials(side, [&](const store::Trial& trial) { return text(*trial.key); }));
-    });
+    add(what,
+        [&](const Side& side) { return orNone(ofTrials(side, [&](const Trial& trial) { return text(*trial.key); })); });
   };
   add("machine", hostsOf);
   of("kind of machine", &store::TrialKey::environment_class);
@@ -200,7 +198,7 @@ Section scopeOf(const describe::Sides& sides) {
   Section section{{.title = "scope", .folded = true}};
   const auto say = [&](const std::string& text) {
     section.say({text});
-    section.json.push_back(base::jsonText(text));
+    section.json.push_back(jsonText(text));
   };
   say(fmt::format("before: {}; after: {}. The sides are compared unpaired", of(sides.before), of(sides.after)));
   if (sides.generalises())
@@ -216,18 +214,15 @@ Section scopeOf(const describe::Sides& sides) {
 }
 
 /// Returns what fails after and did not before, and what one side has no value of, so that it cannot be compared.
-std::vector<MissingThing> missingOf(const plan::Plan& plan, const judge::Judgement& before,
-                                    const judge::Judgement& after) {
+std::vector<MissingThing> missingOf(const Plan& plan, const Judgement& before, const Judgement& after) {
   std::vector<MissingThing> all = report::missingThings(plan, after);
-  const auto known = [&](const std::string& what) {
-    return std::ranges::any_of(all, [&](const MissingThing& one) { return one.what == what; });
-  };
-  const auto ran_out = [](const judge::PointStatus& status) { return status.infeasible >= judge::kInfeasibleBlocks; };
+  const auto known = [&](const std::string& what) { return std::ranges::count(all, what, &MissingThing::what) > 0; };
+  const auto ran_out = [](const PointStatus& status) { return status.infeasible >= judge::kInfeasibleBlocks; };
   for (const MissingThing& one : report::missingThings(plan, before))
     if (!known(one.what)) all.push_back({one.what, "no value before: " + one.why, Verdict::Inconclusive});
-  for (const judge::PointStatus& now : after.points) {
-    const judge::PointStatus* then = before.status(now.point, now.kind);
-    const plan::Point* point = plan.findPoint(now.point);
+  for (const PointStatus& now : after.points) {
+    const PointStatus* then = before.status(now.point, now.kind);
+    const Point* point = plan.findPoint(now.point);
     // Only a point that newly loses blocks, or newly runs out of memory.
     if (!then || !point || (now.lost == 0 || then->lost > 0) == (!ran_out(now) || ran_out(*then))) continue;
     std::string what = judge::missingPoint(plan, now.kind, *point);
@@ -326,8 +321,7 @@ Verdict outcomeOf(const describe::Sides& sides, const std::vector<Claim>& claims
                   const std::vector<MissingThing>& missing) {
   const auto any = [&](const auto& holds) { return std::ranges::any_of(sides.shifts, holds); };
   const bool lost = std::ranges::any_of(claims, &Claim::lost);
-  if (std::ranges::any_of(missing, [](const MissingThing& one) { return one.verdict == Verdict::Broken; }))
-    return Verdict::Broken;
+  if (std::ranges::count(missing, Verdict::Broken, &MissingThing::verdict) > 0) return Verdict::Broken;
   if (any([&](const Shift& shift) { return shift.regression || (lost && shift.moved && shift.worse.value_or(true)); }))
     return Verdict::Fail;
   const bool open = lost || !missing.empty() || sides.only_before + sides.only_after > 0 || any(&Shift::open);
@@ -336,7 +330,7 @@ Verdict outcomeOf(const describe::Sides& sides, const std::vector<Claim>& claims
 
 }  // namespace
 
-Document::Document(const plan::Plan& plan, const std::vector<std::string>& sides, judge::Verdict outcome)
+Document::Document(const Plan& plan, const std::vector<std::string>& sides, Verdict outcome)
     : title("study " + plan.study + ": "), outcome(outcome), exit_code(judge::meaningOf(outcome).exit_code) {
   json = base::record("schema", std::string("expc.compare/2"), "study", plan.study, "sides", sides, "outcome", outcome);
 }
@@ -359,7 +353,7 @@ json::Value json(Document document) {
   return std::move(document.json);
 }
 
-Document moves(const plan::Plan& plan, std::span<const Side> sides, double margin) {
+Document moves(const Plan& plan, std::span<const Side> sides, double margin) {
   const Side &before = sides.front(), &after = sides.back();
   const describe::Sides found =
       describe::compareSides(judge::Index(plan, before.results), judge::Index(plan, after.results), margin);
@@ -379,7 +373,7 @@ Document moves(const plan::Plan& plan, std::span<const Side> sides, double margi
   return document;
 }
 
-Document conclusions(const plan::Plan& plan, std::span<const Side> sides) {
+Document conclusions(const Plan& plan, std::span<const Side> sides) {
   const std::vector<Claim> claims = claimsOf(plan, sides);
   std::vector<std::string> counts;
   Verdict outcome = Verdict::NotRun;

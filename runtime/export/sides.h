@@ -34,11 +34,11 @@ struct Section {
 /// The comparison of one study.
 struct Document {
   /// Makes an empty document about sides of one study. `outcome` is that of the whole and gives the exit code.
-  Document(const plan::Plan& plan, const std::vector<std::string>& sides, judge::Verdict outcome);
+  Document(const Plan& plan, const std::vector<std::string>& sides, Verdict outcome);
 
   /// The heading, which begins with the study's name; the maker of the document appends what was compared.
   std::string title;
-  judge::Verdict outcome;
+  Verdict outcome;
   int exit_code;
   std::vector<Section> sections = {};
   /// Members of the JSON beside those of the sections: schema, study, sides, outcome.
@@ -56,8 +56,8 @@ json::Value json(Document document);
 struct Side {
   /// The name by which the user asked for it.
   std::string name;
-  store::Results results;
-  describe::Conclusions judgement;
+  Results results;
+  Conclusions judgement;
 };
 
 /// Compares two sides. The outcome is the first that applies:
@@ -66,18 +66,18 @@ struct Side {
 ///   moved;
 ///   - inconclusive: something cannot be compared or told, or a verdict that held is lost and nothing moved;
 ///   - pass.
-Document moves(const plan::Plan& plan, std::span<const Side> sides, double margin);
+Document moves(const Plan& plan, std::span<const Side> sides, double margin);
 
 /// Follows the first side's conclusions to the others. The outcome is broken if something failed in every trial
 /// elsewhere, fail if some conclusion is contradicted, inconclusive if some is open or something has no value
 /// elsewhere, and not run if there is no conclusion.
-Document conclusions(const plan::Plan& plan, std::span<const Side> sides);
+Document conclusions(const Plan& plan, std::span<const Side> sides);
 
 /// Describes metrics over the sessions of the sides. Without `all`, only metrics that changed or drifted, or whose
 /// newest session is outlying, has no value, or has timeouts. The outcome is broken if a metric has no value in the
 /// newest session since trials failed, inconclusive if all its trials were disturbed or the session is outlying for
 /// worse, and otherwise not asked.
-Document bySession(const plan::Plan& plan, const std::vector<std::string>& sides,
+Document bySession(const Plan& plan, const std::vector<std::string>& sides,
                    const std::vector<describe::Course>& courses, bool all);
 
 }  // namespace expc::exports

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <limits>
+#include <cmath>
 
 #include "runtime/base/json.h"
 #include "tests/support/report/example_results.h"
@@ -20,8 +20,7 @@ struct Twice {
     std::erase_if(criteria, [](const auto& one) { return one.verdict != judge::Verdict::Pass || !one.isFinal(); });
     REQUIRE_FALSE(criteria.empty());
     std::erase_if(example.plan.criteria, [&](const plan::Criterion& criterion) {
-      return std::none_of(criteria.begin(), criteria.end(),
-                          [&](const auto& one) { return one.name == criterion.name; });
+      return std::ranges::none_of(criteria, [&](const auto& one) { return one.name == criterion.name; });
     });
     example.judgement.missing.clear();
     for (const char* name : {"here", "there"}) sides.push_back({name, example.results, example.judgement});
@@ -42,7 +41,7 @@ TEST_CASE("conclusions that hold again are a pass, and none where something has 
 
 TEST_CASE("a value that is infinite is one of a course, in text and in JSON") {
   describe::Course course{"epochs", "precision=fp64", "", "", plan::Direction::Lower, "class"};
-  for (const double median : {1.0, 3.0, std::numeric_limits<double>::infinity()})
+  for (const double median : {1.0, 3.0, double(INFINITY)})
     course.stays.push_back({0, 0, 1, "node", "build", "", 1, median});
   const Document document = bySession(report::exampleResults().plan, {"results"}, {course}, true);
   CHECK(text(document, 100, false).find("epochs at precision=fp64: 3 sessions, inf now\n      ▁▁█\n") !=
@@ -52,8 +51,7 @@ TEST_CASE("a value that is infinite is one of a course, in text and in JSON") {
 
 TEST_CASE("timeouts of the newest session are shown, and sessions that were all disturbed leave the answer open") {
   describe::Course course{"time", "precision=fp64", "s", "time", plan::Direction::Lower, "class"};
-  course.stays = {{.session = 1, .n = 4, .median = 1},
-                  {.session = 2, .n = 4, .median = std::numeric_limits<double>::infinity(), .timeouts = 3}};
+  course.stays = {{.session = 1, .n = 4, .median = 1}, {.session = 2, .n = 4, .median = INFINITY, .timeouts = 3}};
   const plan::Plan plan = report::exampleResults().plan;
   Document document = bySession(plan, {"results"}, {course}, false);
   CHECK(document.exit_code == 0);

@@ -28,10 +28,10 @@ namespace {
 
 /// The subject of a row. Cells borrow their texts from here, so it lives until the row was written.
 struct Said {
-  const plan::Plan& plan;
-  const store::Trial& trial;
+  const Plan& plan;
+  const Trial& trial;
   /// The trial's point; null if the plan does not have it. `label` names its levels.
-  const plan::Point* point;
+  const Point* point;
   std::string_view label;
   /// Whether the report counts the trial.
   bool counts;
@@ -43,7 +43,7 @@ struct Said {
   /// Name of the metric or series; "" if the trial has none.
   std::string_view name = {};
   /// The plan's metric of that name; null if the plan has none.
-  const plan::Metric* metric = nullptr;
+  const Metric* metric = nullptr;
   Cell value = {};
   bool diverged = false;
   int64_t step = 0;
@@ -207,14 +207,14 @@ void metricRows(Said& of, Emit emit) {
     of.value = value;
     emit();
   };
-  for (const plan::Metric& metric : of.plan.metrics) {
+  for (const Metric& metric : of.plan.metrics) {
     // A metric belongs to one kind of trial.
     if (metric.kind != of.trial.key->kind) continue;
-    if (metric.derived && of.trial.status != store::TrialStatus::Valid) continue;
+    if (metric.derived && of.trial.status != TrialStatus::Valid) continue;
     const auto reading = judge::readMetric(of.plan, of.point, of.trial, metric.name);
     // A diverged value is exported as the program wrote it (inf or nan); the judgement counts it as worst.
     if (reading.worst.diverged)
-      put(metric.name, base::valueIn(of.trial.metrics, metric.name).value_or(std::nan("")), true);
+      put(metric.name, valueIn(of.trial.metrics, metric.name).value_or(std::nan("")), true);
     else if (reading.value)
       put(metric.name, *reading.value, false);
   }
@@ -255,13 +255,13 @@ Table tableOf(const char* name, std::span<const Source> sources,
     for (const auto& [plan, results, judgement, history] : sources) {
       // The history holds every trial; those among the results count.
       std::set<int64_t> counting;
-      for (const store::Trial& trial : results.trials) counting.insert(trial.id);
-      std::map<std::string_view, std::pair<const plan::Point*, std::string>> points;  // with their labels
-      for (const plan::Point& point : plan.points) points[point.id] = {&point, plan.label(point)};
-      const auto tell = [&](const plan::Point* measured, const store::Trial& trial) {
-        const auto* point = measured ? base::entryOf(points, measured->id) : nullptr;
-        const store::Session* session = base::entryOf(history.sessions, trial.session);
-        const store::Block* block = base::entryOf(history.blocks, trial.block);
+      for (const Trial& trial : results.trials) counting.insert(trial.id);
+      std::map<std::string_view, std::pair<const Point*, std::string>> points;  // with their labels
+      for (const Point& point : plan.points) points[point.id] = {&point, plan.label(point)};
+      const auto tell = [&](const Point* measured, const Trial& trial) {
+        const auto* point = measured ? entryOf(points, measured->id) : nullptr;
+        const store::Session* session = entryOf(history.sessions, trial.session);
+        const store::Block* block = entryOf(history.blocks, trial.block);
         Said of{plan,
                 trial,
                 point ? point->first : nullptr,
@@ -278,7 +278,7 @@ Table tableOf(const char* name, std::span<const Source> sources,
           take(row);
         });
       };
-      for (const store::Trial& trial : history.trials) judge::forEachPoint(plan, trial, tell);
+      for (const Trial& trial : history.trials) judge::forEachPoint(plan, trial, tell);
     }
   };
   return table;

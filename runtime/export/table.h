@@ -23,15 +23,15 @@ namespace expc::exports {
 
 /// One study with everything that an export is made from.
 struct Source {
-  plan::Plan plan;
+  Plan plan;
   /// The results that count for the judgement.
-  store::Results results;
-  describe::Conclusions judgement;
+  Results results;
+  Conclusions judgement;
   /// Every trial of the plan's points that the store holds, whether it counts or not.
   store::History history;
 
   /// Returns the parts that functions of the report take; refers to this object.
-  describe::Findings findings() const { return {plan, judgement, results}; }
+  Findings findings() const { return {plan, judgement, results}; }
 };
 
 /// The type of a column's values.

@@ -25,9 +25,9 @@ using json::Object;
 
 /// A finite median with its place. Refers to its source, which must outlive it.
 struct Median {
-  const plan::Plan& plan;
-  const plan::Point& point;
-  const plan::Metric& metric;
+  const Plan& plan;
+  const Point& point;
+  const Metric& metric;
   const judge::Summary& summary;
 
   /// Returns the benchmark's name: "STUDY FACTOR=LEVEL …", or the study's name for a point without factors.
@@ -35,7 +35,7 @@ struct Median {
     const std::string label = plan.label(point);
     return utf8(label.empty() ? plan.study : plan.study + " " + label);
   }
-  static std::string utf8(const std::string& text) { return base::jsonText(text).getAsString()->str(); }
+  static std::string utf8(const std::string& text) { return jsonText(text).getAsString()->str(); }
   /// Returns the interval if both ends are finite.
   std::optional<stats::Interval> interval() const {
     const auto& one = summary.interval;
@@ -46,8 +46,8 @@ struct Median {
 /// Calls `take` for every finite median, by study, point and metric.
 void eachMedian(std::span<const Source> sources, function_ref<void(const Median&)> take) {
   for (const Source& source : sources)
-    for (const plan::Point& point : source.plan.points)
-      for (const plan::Metric& metric : source.plan.metrics)
+    for (const Point& point : source.plan.points)
+      for (const Metric& metric : source.plan.metrics)
         if (const judge::Summary* found = source.judgement.find(point.id, metric.name);
             found && found->median && std::isfinite(*found->median))
           take({source.plan, point, metric, *found});
@@ -93,7 +93,7 @@ std::string actionBenchmark(std::span<const Source> sources, plan::Direction bet
   eachMedian(sources, [&](const Median& one) {
     if (one.metric.better != better) return;
     Object entry{{"name", one.benchmark() + ": " + Median::utf8(one.metric.name)},
-                 {"unit", base::jsonText(one.metric.unit)},
+                 {"unit", jsonText(one.metric.unit)},
                  {"value", *one.summary.median},
                  {"extra", fmt::format("median of {} trials", one.summary.n)}};
     if (const auto interval = one.interval()) entry["range"] = fmt::format("[{}, {}]", interval->low, interval->high);
@@ -107,7 +107,7 @@ std::string openMetrics(std::span<const Source> sources) {
   // OpenMetrics wants the lines of a family together, while medians come by point: collect them by family.
   std::map<std::string, std::string> families;
   eachMedian(sources, [&](const Median& one) {
-    const auto* unit = base::entryOf(kUnits, one.metric.unit);
+    const auto* unit = entryOf(kUnits, one.metric.unit);
     std::string name = "expc_" + withLetters(one.metric.name);
     if (unit) name += "_" + *unit;
     std::string& lines = families[name];

@@ -15,7 +15,6 @@ namespace expc::judge {
 
 using plan::Reason;
 using plan::Why;
-using store::TrialStatus;
 
 namespace {
 
@@ -23,7 +22,7 @@ namespace {
 class Members {
  public:
   Members(const Index& index, const plan::Cell& cell, Arms arms) : index_(index), cell_(cell), arms_(arms) {
-    for (const plan::Place& place : cell.points) places_.push_back(&index.of(cell.kind, place));
+    for (const Place& place : cell.points) places_.push_back(&index.of(cell.kind, place));
     at_.resize(places_.size());
   }
 
@@ -41,7 +40,7 @@ class Members {
   /// Why the block has no value: the first point that has none; null if all have one.
   Why whyLost() const {
     for (size_t i = 0; i < places_.size(); ++i) {
-      const plan::Place& place = cell_.points[i];
+      const Place& place = cell_.points[i];
       if (!at_[i]) return because(about(index_, place, Reason::NotTogether));
       const Outcome& outcome = places_[i]->outcomes[*at_[i]];
       if (outcome.ended()) continue;
@@ -65,7 +64,7 @@ class Members {
   bool ended() const { return all(&Outcome::ended); }
   bool valid() const { return all(&Outcome::valid); }
 
-  Reading read(const plan::MetricTerm& term) const {
+  Reading read(const MetricTerm& term) const {
     const auto member = std::ranges::find(cell_.points, term.place);
     const size_t named = member - cell_.points.begin(), i = swapped_ ? 1 - named : named;
     if (member == cell_.points.end() || !at_[i])
@@ -95,7 +94,7 @@ class Members {
   std::vector<std::optional<size_t>> at_;
 };
 
-std::vector<double>& readingsOf(std::vector<Readings>& readings, const plan::MetricTerm& term) {
+std::vector<double>& readingsOf(std::vector<Readings>& readings, const MetricTerm& term) {
   for (Readings& one : readings)
     if (one.of == &term) return one.values;
   return readings.emplace_back(&term).values;
@@ -103,13 +102,13 @@ std::vector<double>& readingsOf(std::vector<Readings>& readings, const plan::Met
 
 /// The value of the cell's term where `members` are.
 Reading valueOf(const plan::Cell& cell, const Members& members, std::vector<Readings>& readings) {
-  Reading reading = evaluate(*cell.term, [&](const plan::MetricTerm& term) {
+  Reading reading = evaluate(*cell.term, [&](const MetricTerm& term) {
     const Reading found = members.read(term);
     // The last value of a series is not a clock reading, so it says nothing about clock resolution.
     if (found.value && !found.series && std::isfinite(*found.value)) readingsOf(readings, term).push_back(*found.value);
     return found;
   });
-  if (cell.estimator != plan::Estimator::PairedRatio || !reading.value || isAboveZero(reading)) return reading;
+  if (cell.estimator != Estimator::PairedRatio || !reading.value || isAboveZero(reading)) return reading;
   return {std::nullopt, {}, plan::because({Reason::NotPositive})};
 }
 
@@ -132,7 +131,7 @@ Why whyNotPositive(const Index& index, const std::vector<Readings>& readings) {
 BlockValues blockValues(const Index& index, const plan::Cell& cell, Arms arms) {
   BlockValues result;
   Members members(index, cell, arms);
-  const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
+  const bool ratio = cell.estimator == Estimator::PairedRatio;
   const std::vector<Outcome>& first = members.ofFirst();
   bool has_value = false;  // in the block, of some session
   for (size_t i = 0; i < first.size(); ++i) {
@@ -183,10 +182,9 @@ BlockValues BlockValues::first(unsigned count) const {
   }
   return taken;
 }
-Reason about(const Index& index, const plan::Place& place, Reason::Code code, std::vector<double> numbers,
-             std::string said) {
-  const plan::Plan::Process* process = index.plan().findProcess(place.point);
-  const plan::Point* point = process ? &index.plan().points[process->rows.front()] : index.point(place.point);
+Reason about(const Index& index, const Place& place, Reason::Code code, std::vector<double> numbers, std::string said) {
+  const Plan::Process* process = index.plan().findProcess(place.point);
+  const Point* point = process ? &index.plan().points[process->rows.front()] : index.point(place.point);
   return {.code = code,
           .point = point ? unsigned(point - index.plan().points.data()) : UINT_MAX,
           .control = place.control,
@@ -194,8 +192,8 @@ Reason about(const Index& index, const plan::Place& place, Reason::Code code, st
           .said = std::move(said)};
 }
 
-Reason whyNotRun(const Index& index, const plan::Place& place, bool claimed) {
-  const plan::Point* point = index.point(place.point);
+Reason whyNotRun(const Index& index, const Place& place, bool claimed) {
+  const Point* point = index.point(place.point);
   if (point && !point->unavailable.empty()) return about(index, place, Reason::Unavailable, {}, point->unavailable);
   if (point && !point->expected_infeasible.empty())
     return about(index, place, claimed ? Reason::ExpectedOutOnly : Reason::ExpectedOut, {}, point->expected_infeasible);
@@ -219,13 +217,13 @@ std::string withoutIds(std::string_view text) {
   return result;
 }
 
-std::string placeLabel(const plan::Plan& plan, const plan::Point* point, const std::string& control) {
+std::string placeLabel(const Plan& plan, const Point* point, const std::string& control) {
   std::string label = point ? plan.label(*point) : "";
   if (label.empty()) label = "the point";
   return control.empty() ? label : label + " (control " + control + ")";
 }
 
-std::string placeLabel(const Index& index, const plan::Place& place) {
+std::string placeLabel(const Index& index, const Place& place) {
   return placeLabel(index.plan(), index.point(place.point), place.control);
 }
 

@@ -26,7 +26,7 @@ enum class Arms { AsNamed, ByTime };
 
 /// All that a metric of a place was read as, in the blocks that have a value.
 struct Readings {
-  const plan::MetricTerm* of = nullptr;
+  const MetricTerm* of = nullptr;
   std::vector<double> values;
 };
 
@@ -50,10 +50,10 @@ struct BlockValues : ValuesBySession {
 BlockValues blockValues(const Index& index, const plan::Cell& cell, Arms arms = Arms::AsNamed);
 
 /// A reason that is of a place.
-plan::Reason about(const Index& index, const plan::Place& place, plan::Reason::Code code,
-                   std::vector<double> numbers = {}, std::string said = "");
+plan::Reason about(const Index& index, const Place& place, plan::Reason::Code code, std::vector<double> numbers = {},
+                   std::string said = "");
 /// Why there is no trial of a place; `claimed`: to run out of memory, of which what is expected is no evidence.
-plan::Reason whyNotRun(const Index& index, const plan::Place& place, bool claimed = false);
+plan::Reason whyNotRun(const Index& index, const Place& place, bool claimed = false);
 
 /// The first line of what a worker said, short enough for a verdict's line.
 std::string brief(const std::string& reason);
@@ -62,7 +62,7 @@ std::string brief(const std::string& reason);
 std::string withoutIds(std::string_view text);
 
 /// "precision=fp32 gpus=2", "the point" where it has no levels or is not the plan's, with " (control NAME)" for one.
-std::string placeLabel(const plan::Plan& plan, const plan::Point* point, const std::string& control = "");
-std::string placeLabel(const Index& index, const plan::Place& place);
+std::string placeLabel(const Plan& plan, const Point* point, const std::string& control = "");
+std::string placeLabel(const Index& index, const Place& place);
 
 }  // namespace expc::judge

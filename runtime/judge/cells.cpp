@@ -23,7 +23,6 @@ namespace expc::judge {
 
 using plan::Reason;
 using plan::Why;
-using store::TrialStatus;
 
 struct ComparisonValues {
   std::span<const plan::Cell> of;
@@ -37,19 +36,19 @@ stats::Pairing pairingOf(const plan::Cell& cell) {
 }
 
 double onScale(const plan::Cell& cell, double value) {
-  return cell.estimator == plan::Estimator::PairedRatio ? std::log(value) : value;
+  return cell.estimator == Estimator::PairedRatio ? std::log(value) : value;
 }
 
 /// Whether values of the metric are read from a clock, which has steps: zero is one of its readings.
-bool isTimed(const plan::Metric& metric) { return metric.unit == "s" || metric.unit.ends_with("/s"); }
+bool isTimed(const Metric& metric) { return metric.unit == "s" || metric.unit.ends_with("/s"); }
 
 /// The range of a cell of one metric, or of an average or sum of some; everything for other cells.
 Range rangeOf(const Evidence& evidence, const plan::Cell& cell) {
   const auto* sum = cell.term->as<plan::AggregateTerm>();
   Range range;
-  if (const auto* term = cell.term->as<plan::MetricTerm>()) return evidence.of(term->metric).range;
+  if (const auto* term = cell.term->as<MetricTerm>()) return evidence.of(term->metric).range;
   if (sum && std::ranges::all_of(sum->parts, [&](const plan::TermPtr& part) {
-        const auto* term = part->as<plan::MetricTerm>();
+        const auto* term = part->as<MetricTerm>();
         return term && evidence.of(term->metric).range.low >= 0;
       }))
     range.low = 0;
@@ -97,10 +96,10 @@ bool isCoarse(const Readings& readings) {
 /// readings cannot be told apart. Different readings of one place are at least a step apart. A place that gave one
 /// alone has its digits to tell: those of all places that gave few, since what these lie apart is what is asked about.
 /// Places that gave many say nothing of it, since their clock is a finer one.
-ClockStep stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vector<Readings>& readings) {
+ClockStep stepOf(const Plan& plan, const plan::Cell& cell, const std::vector<Readings>& readings) {
   ClockStep largest;
   for (const Readings& coarse : readings) {
-    const plan::Metric* metric = plan.findMetric(coarse.of->metric);
+    const Metric* metric = plan.findMetric(coarse.of->metric);
     if (!metric || metric->exact || !isCoarse(coarse)) continue;
     const std::set<double> own(coarse.values.begin(), coarse.values.end());
     std::set<double> seen = own, all = own;
@@ -115,7 +114,7 @@ ClockStep stepOf(const plan::Plan& plan, const plan::Cell& cell, const std::vect
     for (auto at = seen.begin(); std::next(at) != seen.end(); ++at) step = std::min(step, *std::next(at) - *at);
     if (own.size() == 1) step = std::min(step, decimalStep(seen));
     const double reach =
-        cell.estimator == plan::Estimator::PairedRatio ? std::log1p(step / *own.begin()) : double(addedIn(cell)) * step;
+        cell.estimator == Estimator::PairedRatio ? std::log1p(step / *own.begin()) : double(addedIn(cell)) * step;
     if (!std::isfinite(reach) || reach <= largest.reach) continue;
     largest = {reach, {metric->name, own.size(), step}};
   }
@@ -132,7 +131,7 @@ std::vector<double> scaledValues(const plan::Cell& cell, const BlockValues& valu
 /// The largest correlation of the metrics that a cell of one point reads.
 double ofMetrics(const Evidence& evidence, const plan::Cell& cell) {
   double largest = 0;
-  for (const plan::MetricTerm& term : metricTerms(*cell.term))
+  for (const MetricTerm& term : metricTerms(*cell.term))
     largest = std::max(largest, evidence.of(term.metric).correlation);
   return largest;
 }
@@ -150,9 +149,9 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
   estimate.worth = double(scaled.size()) / stats::inflationOf(estimate.correlation, values.sessions);
   estimate.trend = estimate.correlation > 0 ? stats::trendOf(scaled, values.sessions) : 0;
   stats::NestedIntervals intervals =
-      cell.estimator == plan::Estimator::Median ? stats::orderStatistics(scaled) : stats::signedRank(scaled);
+      cell.estimator == Estimator::Median ? stats::orderStatistics(scaled) : stats::signedRank(scaled);
   if (estimate.trend != 0) intervals = intervals.estimateAlone();
-  const Range range = cell.estimator == plan::Estimator::Median ? rangeOf(evidence, cell) : Range{-INFINITY, INFINITY};
+  const Range range = cell.estimator == Estimator::Median ? rangeOf(evidence, cell) : Range{-INFINITY, INFINITY};
   intervals = stats::widened(intervals, estimate.correlation, values.sessions, range.scale());
   if (estimate.spreads) intervals = estimate.spreads->allowFor(intervals);
   const ClockStep step = stepOf(evidence.index.plan(), cell, values.readings);
@@ -162,13 +161,13 @@ stats::NestedIntervals intervalsOf(const Evidence& evidence, const plan::Cell& c
     result.step = step.reach;
     intervals = intervals.reaching([=](double) { return std::pair(centre - step.reach, centre + step.reach); });
   }
-  if (cell.estimator != plan::Estimator::PairedRatio) return range.limit(intervals);
+  if (cell.estimator != Estimator::PairedRatio) return range.limit(intervals);
   return intervals.mapped([](double log) { return std::exp(log); });
 }
 
 /// The reach of an interval that tells nothing: a ratio that may be twice as large or half, a value that may be zero.
 double mostReach(const plan::Cell& cell, const CellEstimate& estimate) {
-  return cell.estimator == plan::Estimator::PairedRatio ? std::log(2) : std::abs(*estimate.estimate);
+  return cell.estimator == Estimator::PairedRatio ? std::log(2) : std::abs(*estimate.estimate);
 }
 
 /// Whether sessions differ so much that the interval tells nothing: two sessions of pairs have none, and others are
@@ -176,10 +175,10 @@ double mostReach(const plan::Cell& cell, const CellEstimate& estimate) {
 bool sessionsTellNothing(const plan::Cell& cell, const CellEstimate& estimate) {
   if (!estimate.spreads || !estimate.spreads->apart || !estimate.estimate) return false;
   if (std::isinf(estimate.spreads->stretch)) return true;
-  if (!estimate.interval || cell.estimator == plan::Estimator::PairedDifference) return false;
+  if (!estimate.interval || cell.estimator == Estimator::PairedDifference) return false;
   const double centre = onScale(cell, *estimate.estimate);
   const double low = onScale(cell, estimate.interval->low), high = onScale(cell, estimate.interval->high);
-  const bool has_direction = cell.estimator == plan::Estimator::PairedRatio && (low > 0 || high < 0);
+  const bool has_direction = cell.estimator == Estimator::PairedRatio && (low > 0 || high < 0);
   return !has_direction && std::max(high - centre, centre - low) > mostReach(cell, estimate);
 }
 
@@ -225,19 +224,19 @@ stats::NestedIntervals Range::limit(const stats::NestedIntervals& intervals) con
   });
 }
 
-bool isExact(const plan::Plan& plan, const plan::Term& term) {
-  const std::vector<plan::MetricTerm> metrics = metricTerms(term);
-  return !metrics.empty() && std::ranges::all_of(metrics, [&](const plan::MetricTerm& metric) {
-    const plan::Metric* declared = plan.findMetric(metric.metric);
+bool isExact(const Plan& plan, const plan::Term& term) {
+  const std::vector<MetricTerm> metrics = metricTerms(term);
+  return !metrics.empty() && std::ranges::all_of(metrics, [&](const MetricTerm& metric) {
+    const Metric* declared = plan.findMetric(metric.metric);
     return declared && declared->exact;
   });
 }
 
-unsigned plannedOf(const plan::KindDesign& design, unsigned complete) {
+unsigned plannedOf(const KindDesign& design, unsigned complete) {
   return std::clamp(complete, design.repeat, design.most());
 }
 
-bool Evidence::wants(plan::TrialKind kind, const plan::Place& place) const {
+bool Evidence::wants(TrialKind kind, const Place& place) const {
   const std::vector<bool>& numbers = wanted[size_t(kind)];
   const std::optional<unsigned> number = index.number(place);
   return number && *number < numbers.size() && numbers[*number];
@@ -252,11 +251,11 @@ static double weightOf(const Index& index, const std::string& point) {
 
 const Evidence::OfMetric& Evidence::of(const std::string& metric) const {
   const auto [known, fresh] = metrics.try_emplace(metric);
-  const plan::Metric* declared = index.plan().findMetric(metric);
+  const Metric* declared = index.plan().findMetric(metric);
   if (!fresh || !declared) return known->second;
   stats::SerialCorrelation all;
   Range seen{INFINITY, -INFINITY};
-  for (const plan::Point& point : index.plan().points) {
+  for (const Point& point : index.plan().points) {
     std::vector<double> values;
     std::vector<int64_t> sessions;
     for (const PointValue& value : valuesAt(index, *declared, point)) {
@@ -266,9 +265,9 @@ const Evidence::OfMetric& Evidence::of(const std::string& metric) const {
     }
     if (!values.empty()) all.add(values, sessions, declared->of_process ? 1 : weightOf(index, point.id));
   }
-  for (const plan::Criterion& criterion : index.plan().criteria)
+  for (const Criterion& criterion : index.plan().criteria)
     for (const plan::Cell& cell : criterion.cells)
-      if (cell.estimator == plan::Estimator::Median && isEstimated(criterion, cell) &&
+      if (cell.estimator == Estimator::Median && isEstimated(criterion, cell) &&
           std::ranges::any_of(metricTerms(*cell.term), [&](const auto& term) { return term.metric == metric; }))
         for (const double end : ends(plan::boundOf(criterion, cell)))
           seen = {std::min(seen.low, end > 0 ? end : -1), std::max(seen.high, end < 1 ? end : 2)};
@@ -281,7 +280,7 @@ const Evidence::OfMetric& Evidence::of(const std::string& metric) const {
 
 /// Whether both read the same points by the same operations; unsure of terms that no comparison of two points has.
 static bool isSame(const plan::Term& one, const plan::Term& other) {
-  const auto *metric = one.as<plan::MetricTerm>(), *also = other.as<plan::MetricTerm>();
+  const auto *metric = one.as<MetricTerm>(), *also = other.as<MetricTerm>();
   if (metric && also) return metric->metric == also->metric && metric->place == also->place;
   const auto *operation = one.as<plan::OperationTerm>(), *same = other.as<plan::OperationTerm>();
   return operation && same && operation->op == same->op &&
@@ -299,17 +298,16 @@ std::pair<double, const BlockValues*> Evidence::correlation(const plan::Cell& ce
     return subject;
   };
   if (compared.empty())
-    for (const plan::Comparison& comparison : index.plan().comparisons)
+    for (const Comparison& comparison : index.plan().comparisons)
       for (size_t i = 0; i < comparison.cells.size(); ++i)
         if (comparison.cells[i].term) compared.try_emplace(subjectOf(comparison.cells[i]), &comparison, i);
-  const auto [comparison, at] =
-      base::valueIn(compared, subjectOf(cell)).value_or(std::pair<const plan::Comparison*, size_t>());
+  const auto [comparison, at] = valueIn(compared, subjectOf(cell)).value_or(std::pair<const Comparison*, size_t>());
   const std::span cells = comparison ? std::span(comparison->cells) : std::span(&cell, 1);
   const auto valuesOf = [&, at = at]() -> const BlockValues* {
     const bool same = &cells[at] == &cell || isSame(*cells[at].term, *cell.term);
     return same && read && read->of.data() == cells.data() ? &read->cells[at] : nullptr;
   };
-  if (const auto* known = base::entryOf(of_pairs, comparison); comparison && known) return {*known, valuesOf()};
+  if (const auto* known = entryOf(of_pairs, comparison); comparison && known) return {*known, valuesOf()};
   auto values = std::make_shared<ComparisonValues>(ComparisonValues{cells, {}});
   stats::SerialCorrelation all;
   std::map<unsigned, double> beside;  // cells of a process
@@ -331,15 +329,15 @@ bool Evidence::wantsAny() const {
                      [](const std::vector<bool>& places) { return is_contained(places, true); });
 }
 
-bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind) {
-  const plan::KindDesign* design = plan::designOf(plan, kind);
+bool repetitionsAdapt(const Plan& plan, TrialKind kind) {
+  const KindDesign* design = plan::designOf(plan, kind);
   return design && !design->until.empty();
 }
 
-bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<int64_t>& runs) {
+bool stoppedByWidth(const Index& index, TrialKind kind, const std::vector<int64_t>& runs) {
   const auto adapted = [&](const store::PastLook& look) {
     if (!look.judged) return true;
-    const auto* planned = base::entryOf(look.judged->planned, kind);
+    const auto* planned = entryOf(look.judged->planned, kind);
     return planned && planned->adaptive.value_or(true);
   };
   return repetitionsAdapt(index.plan(), kind) || std::ranges::any_of(index.looks(), [&](const store::PastLook& look) {
@@ -355,11 +353,10 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   const BlockValues* stored = arms == Arms::AsNamed ? read : nullptr;
   const BlockValues own = stored ? BlockValues{} : blockValues(evidence.index, cell, arms);
   const BlockValues& values = stored ? *stored : own;
-  const plan::Plan& plan = evidence.index.plan();
+  const Plan& plan = evidence.index.plan();
   Scope& scope = result.estimate.scope;
   scope.complete = values.values.size();
-  if (const plan::KindDesign* design = plan::designOf(plan, cell.kind))
-    scope.planned = plannedOf(*design, scope.complete);
+  if (const KindDesign* design = plan::designOf(plan, cell.kind)) scope.planned = plannedOf(*design, scope.complete);
   scope.lost = values.lost;
   const std::set<int64_t> sessions(values.sessions.begin(), values.sessions.end());
   scope.sessions = sessions.size();
@@ -368,7 +365,7 @@ MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double co
   result.stopped_by_width = stoppedByWidth(evidence.index, cell.kind, values.runs);
   result.estimate.unfinished =
       (scope.complete < scope.planned || repetitionsAdapt(plan, cell.kind)) &&
-      std::ranges::any_of(cell.points, [&](const plan::Place& place) { return evidence.wants(cell.kind, place); });
+      std::ranges::any_of(cell.points, [&](const Place& place) { return evidence.wants(cell.kind, place); });
   result.estimate.values = values.values;
   result.estimate.worst = values.worst;
   result.estimate.diverged = values.diverged;
@@ -412,7 +409,7 @@ std::optional<stats::NestedIntervals> intervalsAfter(const Evidence& evidence, c
   return stoppedByWidth(evidence.index, cell.kind, seen.runs) ? then.intervals.afterWidthStop() : then.intervals;
 }
 
-void readAt(const plan::Plan& plan, const plan::Cell& cell, double alpha, const stats::LookLevels& levels,
+void readAt(const Plan& plan, const plan::Cell& cell, double alpha, const stats::LookLevels& levels,
             MeasuredCell& measured) {
   CellEstimate& estimate = measured.estimate;
   double confidence = estimate.confidence = 1 - levels.nominal(alpha);
@@ -457,15 +454,15 @@ unsigned fewestFor(double confidence, const MeasuredCell& measured) {
   return stats::minimumPairs(measured.stopped_by_width ? stats::confidenceUnderWidthStop(confidence) : confidence);
 }
 
-plan::Cell cellOf(const plan::Metric& metric, const std::string& point) {
+plan::Cell cellOf(const Metric& metric, const std::string& point) {
   plan::Cell cell;
-  cell.term = plan::termOf(plan::MetricTerm{metric.name, point});
+  cell.term = plan::termOf(MetricTerm{metric.name, point});
   cell.kind = metric.kind;
   cell.points = {point};
   return cell;
 }
 
-std::string cellLabel(const plan::Plan& plan, const std::vector<std::string>& factors, const plan::Cell& cell) {
+std::string cellLabel(const Plan& plan, const std::vector<std::string>& factors, const plan::Cell& cell) {
   const std::vector<std::string> labels = plan.levelLabels(factors, cell);
   std::string text;
   for (size_t i = 0; i < labels.size(); ++i) plan::addLabel(text, factors[i], labels[i]);

@@ -38,7 +38,7 @@ struct MeasuredCell {
 };
 
 /// Whether the term reads exact metrics alone.
-bool isExact(const plan::Plan& plan, const plan::Term& term);
+bool isExact(const Plan& plan, const plan::Term& term);
 
 /// The range of a metric's values, so that allowances do not carry an interval where no value can be. It ends at zero
 /// if no trial of the study gave less and no claim asks about zero or less. For shares it ends at 100 % likewise. Every
@@ -64,16 +64,16 @@ struct Evidence {
     double correlation = 0;  // upper bound of that of a value with the one before (stats/serial.h); 0: no allowance
     Range range = {};
   };
-  mutable std::map<std::string, OfMetric> metrics = {};             // those that were asked for
-  mutable std::map<const plan::Comparison*, double> of_pairs = {};  // the same of comparisons
+  mutable std::map<std::string, OfMetric> metrics = {};       // those that were asked for
+  mutable std::map<const Comparison*, double> of_pairs = {};  // the same of comparisons
   /// A comparison and the index of one of its cells, by what the cell reads.
-  mutable std::map<std::string, std::pair<const plan::Comparison*, size_t>> compared = {};
+  mutable std::map<std::string, std::pair<const Comparison*, size_t>> compared = {};
   mutable std::shared_ptr<const ComparisonValues> read = nullptr;  // of the comparison that was asked for last
   /// For a part of a store: all results that counted up to the part's last run. Their looks are looks at the part's
   /// claims too. Null for a whole store.
   const Evidence* with_earlier = nullptr;
 
-  bool wants(plan::TrialKind kind, const plan::Place& place) const;
+  bool wants(TrialKind kind, const Place& place) const;
   bool wantsAny() const;
   const OfMetric& of(const std::string& metric) const;
   /// The correlation of a cell's block values, estimated over all cells of the comparison that reads the same. Where
@@ -83,13 +83,13 @@ struct Evidence {
 
 /// How many repetitions a design plans, when `complete` are there: where they adapt, as many as there are within its
 /// limits.
-unsigned plannedOf(const plan::KindDesign& design, unsigned complete);
+unsigned plannedOf(const KindDesign& design, unsigned complete);
 
 /// Whether the kind's repetitions go on until intervals are narrow (`until`), which their confidence pays for.
-bool repetitionsAdapt(const plan::Plan& plan, plan::TrialKind kind);
+bool repetitionsAdapt(const Plan& plan, TrialKind kind);
 /// Whether they do, or did in one of the runs that measured values: a plan that says otherwise afterwards takes nothing
 /// back. A run of which it is not known may have.
-bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<int64_t>& runs);
+bool stoppedByWidth(const Index& index, TrialKind kind, const std::vector<int64_t>& runs);
 
 /// The block values of the cell's term, each inside one block and one session, and what they say at `confidence`. A
 /// timeout is worse than every value. A block in which every point of the cell was tried and that gives no value is
@@ -97,7 +97,7 @@ bool stoppedByWidth(const Index& index, plan::TrialKind kind, const std::vector<
 MeasuredCell measure(const Evidence& evidence, const plan::Cell& cell, double confidence, Arms arms = Arms::AsNamed);
 /// Sets what its intervals say at the level that this look, of `levels`, leaves of `alpha`, together with those of
 /// earlier looks.
-void readAt(const plan::Plan& plan, const plan::Cell& cell, double alpha, const stats::LookLevels& levels,
+void readAt(const Plan& plan, const plan::Cell& cell, double alpha, const stats::LookLevels& levels,
             MeasuredCell& measured);
 /// The intervals of a measured cell as an earlier look saw them, which had its first `values` values. Nothing if that
 /// look tells nothing any more: sessions that came later differ, or values keep rising or falling.
@@ -107,9 +107,9 @@ std::optional<stats::NestedIntervals> intervalsAfter(const Evidence& evidence, c
 unsigned fewestFor(double confidence, const MeasuredCell& measured);
 
 /// A metric of a point, without levels.
-plan::Cell cellOf(const plan::Metric& metric, const std::string& point);
+plan::Cell cellOf(const Metric& metric, const std::string& point);
 
 /// "precision=fp32 gpus=2" of a cell whose owner has these `factors`.
-std::string cellLabel(const plan::Plan& plan, const std::vector<std::string>& factors, const plan::Cell& cell);
+std::string cellLabel(const Plan& plan, const std::vector<std::string>& factors, const plan::Cell& cell);
 
 }  // namespace expc::judge

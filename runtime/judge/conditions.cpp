@@ -12,10 +12,10 @@ namespace {
 
 /// Trials of the places that a criterion reads that gave no value: failed, disturbed, out of memory. A timeout is a
 /// value, worse than all others, unless no cell could use one.
-unsigned lostTrials(const Index& index, const plan::Criterion& criterion, const CriterionResult& result) {
-  std::set<std::pair<plan::TrialKind, plan::Place>> places;
+unsigned lostTrials(const Index& index, const Criterion& criterion, const CriterionResult& result) {
+  std::set<std::pair<TrialKind, Place>> places;
   for (const plan::Cell& cell : criterion.cells)
-    for (const plan::Place& place : cell.points) places.emplace(cell.kind, place);
+    for (const Place& place : cell.points) places.emplace(cell.kind, place);
   const bool timeouts_count =
       std::ranges::any_of(result.cells, [](const CellEstimate& cell) { return cell.worst.timed_out; });
   unsigned lost = 0;
@@ -29,8 +29,7 @@ unsigned lostTrials(const Index& index, const plan::Criterion& criterion, const 
 
 }  // namespace
 
-std::vector<Condition> conditionsOf(const Index& index, const plan::Criterion& criterion,
-                                    const CriterionResult& result) {
+std::vector<Condition> conditionsOf(const Index& index, const Criterion& criterion, const CriterionResult& result) {
   std::vector<Condition> conditions;
   bool varies = false, unchecked = false, single = false;
   double correlation = 0;

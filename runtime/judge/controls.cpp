@@ -20,28 +20,28 @@ struct Subject {
 };
 
 /// Whether intervals of pairs decide the criterion.
-bool compares(const plan::Criterion& criterion) {
+bool compares(const Criterion& criterion) {
   return !criterion.not_asked && std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
-    return isEstimated(criterion, cell) && cell.estimator != plan::Estimator::Median && cell.points.size() > 1;
+    return isEstimated(criterion, cell) && cell.estimator != Estimator::Median && cell.points.size() > 1;
   });
 }
 
-std::set<Subject> subjectsOf(const plan::Criterion& criterion) {
+std::set<Subject> subjectsOf(const Criterion& criterion) {
   std::set<Subject> subjects;
   for (const plan::Cell& cell : criterion.cells) {
-    if (cell.estimator == plan::Estimator::Median) continue;
-    for (const plan::MetricTerm& term : metricTerms(*cell.term))
-      subjects.insert({term.metric, cell.estimator == plan::Estimator::PairedRatio});
+    if (cell.estimator == Estimator::Median) continue;
+    for (const MetricTerm& term : metricTerms(*cell.term))
+      subjects.insert({term.metric, cell.estimator == Estimator::PairedRatio});
   }
   return subjects;
 }
 
 /// The smallest distance from "no difference" that the criterion's bounds of ratios, or of differences, claim, or half
 /// the width of its narrowest band; nothing for bounds at "no difference".
-std::optional<double> gapOf(const plan::Criterion& criterion, bool ratios) {
+std::optional<double> gapOf(const Criterion& criterion, bool ratios) {
   std::optional<double> smallest;
   for (const plan::Cell& cell : criterion.cells) {
-    if (isSeen(criterion, cell) || (cell.estimator == plan::Estimator::PairedRatio) != ratios) continue;
+    if (isSeen(criterion, cell) || (cell.estimator == Estimator::PairedRatio) != ratios) continue;
     const double neutral = ratios ? 1 : 0;
     for (const double end : ends(boundOf(criterion, cell))) {
       const double gap = std::abs(end - neutral);
@@ -57,20 +57,20 @@ std::optional<double> gapOf(const plan::Criterion& criterion, bool ratios) {
 
 }  // namespace
 
-double controlConfidence(const plan::Plan& plan) {
+double controlConfidence(const Plan& plan) {
   return 1 - (1 - kConfidence) / double(std::max<size_t>(1, plan.controls.size()));
 }
 
-std::optional<double> gapForControls(const plan::Criterion& criterion) {
+std::optional<double> gapForControls(const Criterion& criterion) {
   if (!compares(criterion)) return std::nullopt;
-  return gapOf(criterion, criterion.cells.front().estimator == plan::Estimator::PairedRatio);
+  return gapOf(criterion, criterion.cells.front().estimator == Estimator::PairedRatio);
 }
 
 namespace {
 
-std::map<Subject, std::optional<double>> gapsOf(const plan::Plan& plan) {
+std::map<Subject, std::optional<double>> gapsOf(const Plan& plan) {
   std::map<Subject, std::optional<double>> gaps;
-  for (const plan::Criterion& criterion : plan.criteria) {
+  for (const Criterion& criterion : plan.criteria) {
     if (!compares(criterion)) continue;
     for (const Subject& subject : subjectsOf(criterion)) {
       const std::optional<double> gap = gapOf(criterion, subject.ratio);
@@ -83,13 +83,13 @@ std::map<Subject, std::optional<double>> gapsOf(const plan::Plan& plan) {
 
 /// Control over point, of one metric. Both are the same but for one that runs alone, and a block's order is random:
 /// only what an earlier run leaves behind for a later one can make them differ, so they are compared by time.
-plan::Cell controlCell(const plan::Control& control, const Subject& subject, plan::TrialKind kind) {
-  const plan::Place place(control.point, control.name);
-  const auto metric = [&](const plan::Place& read) { return plan::termOf(plan::MetricTerm{subject.metric, read}); };
+plan::Cell controlCell(const plan::Control& control, const Subject& subject, TrialKind kind) {
+  const Place place(control.point, control.name);
+  const auto metric = [&](const Place& read) { return plan::termOf(MetricTerm{subject.metric, read}); };
   plan::Cell cell;
   cell.kind = kind;
   cell.points = {place, control.point};
-  cell.estimator = subject.ratio ? plan::Estimator::PairedRatio : plan::Estimator::PairedDifference;
+  cell.estimator = subject.ratio ? Estimator::PairedRatio : Estimator::PairedDifference;
   using Op = plan::OperationTerm::Op;
   cell.term = plan::termOf(
       plan::OperationTerm{subject.ratio ? Op::Ratio : Op::Difference, {metric(place), metric(control.point)}});
@@ -114,7 +114,7 @@ bool differs(const ControlResult& control) {
 }
 
 ControlResult judgeControl(const Evidence& evidence, const plan::Control& control, const Subject& subject,
-                           const plan::Metric& metric, std::optional<double> gap) {
+                           const Metric& metric, std::optional<double> gap) {
   ControlResult result;
   result.name = control.name;
   result.point = control.point;
@@ -133,7 +133,7 @@ ControlResult judgeControl(const Evidence& evidence, const plan::Control& contro
 /// undecided one there is nothing to trust. The gap is the criterion's own, so that one tight claim does not spoil the
 /// others; where it claims none, the smallest that is claimed of the metric. A control that shows no difference and
 /// excludes none is only noted.
-void distrust(const plan::Criterion& criterion, const std::vector<ControlResult>& controls, CriterionResult& result) {
+void distrust(const Criterion& criterion, const std::vector<ControlResult>& controls, CriterionResult& result) {
   const std::set<Subject> subjects = subjectsOf(criterion);
   for (const ControlResult& control : controls) {
     if (!control.estimate.interval || !subjects.count({control.metric, control.ratio})) continue;
@@ -154,15 +154,15 @@ void distrust(const plan::Criterion& criterion, const std::vector<ControlResult>
 }  // namespace
 
 void judgeControls(const Evidence& evidence, Judgement& judgement) {
-  const plan::Plan& plan = evidence.index.plan();
+  const Plan& plan = evidence.index.plan();
   std::map<Subject, std::optional<double>> gaps = gapsOf(plan);
   if (gaps.empty()) {
-    for (const plan::Metric& metric : plan.metrics)
+    for (const Metric& metric : plan.metrics)
       if (hasControls(plan, metric.kind) && !metric.exact) gaps[{metric.name, true}] = std::nullopt;
   }
   for (const plan::Control& control : plan.controls) {
     for (const auto& [subject, gap] : gaps) {
-      const plan::Metric* metric = plan.findMetric(subject.metric);
+      const Metric* metric = plan.findMetric(subject.metric);
       if (!metric || !hasControls(plan, metric->kind)) continue;
       judgement.controls.push_back(judgeControl(evidence, control, subject, *metric, gap));
     }

@@ -110,9 +110,7 @@ TEST_CASE("control trials are no trials of the point") {
 
 TEST_CASE("too few blocks judge nothing") {
   Records records = measured(1.15);
-  records.results.trials.erase(std::remove_if(records.results.trials.begin(), records.results.trials.end(),
-                                              [](const store::Trial& trial) { return trial.block > 5; }),
-                               records.results.trials.end());
+  std::erase_if(records.results.trials, [](const store::Trial& trial) { return trial.block > 5; });
   const Judgement judgement = judge(controlled(), records.results);
   CHECK_FALSE(judgement.controls[0].untrusted);
   CHECK(is(judgement.controls[0].estimate.why, Reason::TooFew, {6, 95, 5}));

@@ -111,7 +111,7 @@ Evidences everyTrial(const plan::Bound& bound, const MeasuredCell& cell) {
   return {values.empty() || cell.estimate.unfinished ? 1.0 : 0.0, 1};
 }
 
-Evidences evidenceOf(const plan::Criterion& criterion, const plan::Bound& bound, const stats::LookLevels& levels,
+Evidences evidenceOf(const Criterion& criterion, const plan::Bound& bound, const stats::LookLevels& levels,
                      const MeasuredCell& cell) {
   if (isInfeasible(criterion, criterion.cells[cell.estimate.cell]))
     return {cell.estimate.verdict == Verdict::Pass ? 0.0 : 1.0, cell.estimate.verdict == Verdict::Fail ? 0.0 : 1.0,
@@ -148,7 +148,7 @@ Verdict cellVerdict(const MeasuredCell& cell, Verdict decided) {
 }
 
 /// The smallest number of values over the cells that have values, the most sessions and nodes.
-Scope scopeOf(const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells) {
+Scope scopeOf(const Criterion& criterion, const std::vector<MeasuredCell>& cells) {
   Scope scope;
   bool any = false;
   const bool all_seen =
@@ -187,7 +187,7 @@ Verdict overall(const std::vector<MeasuredCell>& cells, const std::vector<Verdic
 /// Gives each cell the interval that decides it: where Holm's correction leaves a cell less than all of the error, the
 /// one at that level. It concerns cells that pass or fail at such a level, and open ones that their own interval would
 /// decide if they were the only ones.
-void showDeciding(const plan::Plan& plan, const plan::Criterion& criterion, const std::vector<Levels>& levels,
+void showDeciding(const Plan& plan, const Criterion& criterion, const std::vector<Levels>& levels,
                   MeasuredCriterion& measured) {
   std::vector<MeasuredCell>& cells = measured.cells;
   for (size_t i = 0; i < cells.size(); ++i) {
@@ -215,7 +215,7 @@ void showDeciding(const plan::Plan& plan, const plan::Criterion& criterion, cons
 
 /// Adds the earlier looks to a cell. A look that excludes the estimate of all values does not count: it may have been
 /// wrong by chance, and nothing has to rest on it.
-void addEarlierLooks(const Evidence& evidence, const plan::Criterion& criterion, const Standing& standing,
+void addEarlierLooks(const Evidence& evidence, const Criterion& criterion, const Standing& standing,
                      MeasuredCell& cell) {
   if (!cell.estimate.estimate) return;
   const double alpha = 1 - *criterion.confidence, estimate = *cell.estimate.estimate;
@@ -229,7 +229,7 @@ void addEarlierLooks(const Evidence& evidence, const plan::Criterion& criterion,
 }
 
 /// Look::decided_at of a verdict.
-std::optional<unsigned> decidedAt(const plan::Criterion& criterion, MeasuredCriterion measured, Verdict verdict) {
+std::optional<unsigned> decidedAt(const Criterion& criterion, MeasuredCriterion measured, Verdict verdict) {
   if ((verdict != Verdict::Pass && verdict != Verdict::Fail) || !measured.others.empty()) return std::nullopt;
   std::vector<std::vector<EarlierLook>> earlier;
   for (MeasuredCell& cell : measured.cells) earlier.push_back(std::exchange(cell.earlier, {}));
@@ -246,7 +246,7 @@ std::optional<unsigned> decidedAt(const plan::Criterion& criterion, MeasuredCrit
 /// Judges one point that is claimed to run out of memory.
 CellEstimate judgeMemory(const Evidence& evidence, const plan::Cell& cell) {
   using plan::Reason;
-  const plan::Place& place = cell.points.front();
+  const Place& place = cell.points.front();
   const PlaceOutcomes& outcomes = evidence.index.of(cell.kind, place);
   CellEstimate estimate;
   const unsigned blocks = outcomes.infeasible;
@@ -292,7 +292,7 @@ Scope scopeOfMemory(const CriterionResult& result) {
 }
 
 /// Sets where the estimated cells stand, for each kind of trials.
-void stand(const Evidence& evidence, const plan::Criterion& criterion, MeasuredCriterion& measured) {
+void stand(const Evidence& evidence, const Criterion& criterion, MeasuredCriterion& measured) {
   const auto isFirst = [&](const plan::Cell& cell) {
     return cell.kind == criterion.cells.front().kind && isEstimated(criterion, cell);
   };
@@ -300,7 +300,7 @@ void stand(const Evidence& evidence, const plan::Criterion& criterion, MeasuredC
     measured.standing = standingOf(evidence, criterion, measured.cells);
     return;
   }
-  std::map<plan::TrialKind, std::vector<MeasuredCell>> by_kind;
+  std::map<TrialKind, std::vector<MeasuredCell>> by_kind;
   for (const MeasuredCell& cell : measured.cells)
     if (const plan::Cell& planned = criterion.cells[cell.estimate.cell]; isEstimated(criterion, planned))
       by_kind[planned.kind].push_back(cell);
@@ -322,21 +322,21 @@ Decision decide(const plan::Claim& claim, const std::vector<Evidences>& cells, d
   return decision;
 }
 
-std::set<std::string> claimedInfeasible(const plan::Plan& plan) {
+std::set<std::string> claimedInfeasible(const Plan& plan) {
   std::set<std::string> claimed;
-  for (const plan::Criterion& criterion : plan.criteria)
+  for (const Criterion& criterion : plan.criteria)
     for (const plan::Cell& cell : criterion.cells)
       if (isInfeasible(criterion, cell)) claimed.insert(cell.points.front().point);
   return claimed;
 }
 
-bool isLookedAt(const plan::Criterion& criterion, plan::TrialKind kind) {
+bool isLookedAt(const Criterion& criterion, TrialKind kind) {
   return !criterion.not_asked && std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
     return cell.kind == kind && isEstimated(criterion, cell);
   });
 }
 
-bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector<CriterionResult>& results) {
+bool lookDecides(const Plan& plan, TrialKind kind, const std::vector<CriterionResult>& results) {
   bool any = false;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!isLookedAt(plan.criteria[i], kind)) continue;
@@ -347,7 +347,7 @@ bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector
   return any;
 }
 
-MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criterion& criterion) {
+MeasuredCriterion measureCriterion(const Evidence& evidence, const Criterion& criterion) {
   MeasuredCriterion measured;
   const double confidence = criterion.confidence.value_or(kConfidence);
   for (size_t i = 0; i < criterion.cells.size(); ++i) {
@@ -376,7 +376,7 @@ MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criteri
   return measured;
 }
 
-Decision decideCriterion(const plan::Criterion& criterion, const MeasuredCriterion& measured) {
+Decision decideCriterion(const Criterion& criterion, const MeasuredCriterion& measured) {
   std::vector<Evidences> evidences;
   for (const MeasuredCell& cell : measured.cells) {
     const plan::Cell& planned = criterion.cells[cell.estimate.cell];
@@ -393,7 +393,7 @@ Decision decideCriterion(const plan::Criterion& criterion, const MeasuredCriteri
   return decision;
 }
 
-CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& criterion) {
+CriterionResult judgeCriterion(const Evidence& evidence, const Criterion& criterion) {
   CriterionResult result;
   result.name = criterion.name;
   result.every_trial = !criterion.confidence && !criterion.infeasible;

@@ -65,11 +65,10 @@ struct Standing {
 /// wants trials, the values so far count as if they were all, since the verdict is provisional anyway. A look counts as
 /// planned if the plan had it before there were enough values to see anything. A design that is made smaller later, or
 /// that is exceeded, adds an unplanned look.
-Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells);
+Standing standingOf(const Evidence& evidence, const Criterion& criterion, const std::vector<MeasuredCell>& cells);
 
 /// The looks once this one has been said: what a look at more will find.
-LookHistory afterwards(const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells,
-                       const Standing& standing);
+LookHistory afterwards(const Criterion& criterion, const std::vector<MeasuredCell>& cells, const Standing& standing);
 
 /// The smallest alpha at which a cell's interval wholly satisfies, and wholly violates, the bound; 1 if none does.
 struct Evidences {
@@ -99,48 +98,47 @@ Decision decide(const plan::Claim& claim, const std::vector<Evidences>& cells, d
 struct MeasuredCriterion {
   std::vector<MeasuredCell> cells;  // those of the criterion, in their order; of claims about memory with a verdict
   Standing standing;                // of a criterion with a confidence: of the first kind of trials that it reads
-  std::map<plan::TrialKind, Standing> others = {};  // of further kinds, which have looks of their own
+  std::map<TrialKind, Standing> others = {};  // of further kinds, which have looks of their own
 
-  const Standing& of(plan::TrialKind kind) const {
+  const Standing& of(TrialKind kind) const {
     const auto other = others.find(kind);
     return other == others.end() ? standing : other->second;
   }
 };
 
 /// For a criterion that has cells.
-MeasuredCriterion measureCriterion(const Evidence& evidence, const plan::Criterion& criterion);
+MeasuredCriterion measureCriterion(const Evidence& evidence, const Criterion& criterion);
 
 /// The verdicts that the bounds of `criterion` get from what was measured for it: every one that there can be, of the
 /// criterion and of each cell.
-Decision decideCriterion(const plan::Criterion& criterion, const MeasuredCriterion& measured);
+Decision decideCriterion(const Criterion& criterion, const MeasuredCriterion& measured);
 
 /// Whether intervals of this kind's trials decide it.
-bool isLookedAt(const plan::Criterion& criterion, plan::TrialKind kind);
+bool isLookedAt(const Criterion& criterion, TrialKind kind);
 
 /// Whether a look with these results, one for each criterion of the plan, decides every criterion that intervals of the
 /// kind's trials decide; false where there is none.
-bool lookDecides(const plan::Plan& plan, plan::TrialKind kind, const std::vector<CriterionResult>& results);
+bool lookDecides(const Plan& plan, TrialKind kind, const std::vector<CriterionResult>& results);
 
 /// Conditions that the criterion's error rate rests on beside its intervals, if they are not met or were not checked.
 /// Empty where no value ever varied.
-std::vector<Condition> conditionsOf(const Index& index, const plan::Criterion& criterion,
-                                    const CriterionResult& result);
+std::vector<Condition> conditionsOf(const Index& index, const Criterion& criterion, const CriterionResult& result);
 
 /// Judges one criterion. A claim that points run out of memory passes at a point that did so in kInfeasibleBlocks
 /// blocks (in its only block, if the design has no second) and never ran well. It fails where a trial was valid.
-CriterionResult judgeCriterion(const Evidence& evidence, const plan::Criterion& criterion);
+CriterionResult judgeCriterion(const Evidence& evidence, const Criterion& criterion);
 
 /// Ids of the points of which a criterion claims that they run out of memory. They are started whatever is expected of
 /// them, since an estimate decides no claim.
-std::set<std::string> claimedInfeasible(const plan::Plan& plan);
+std::set<std::string> claimedInfeasible(const Plan& plan);
 
 /// The smallest gap that the criterion claims, half of which a control must not differ by; nothing where pairs do not
 /// decide it, or it claims none.
-std::optional<double> gapForControls(const plan::Criterion& criterion);
+std::optional<double> gapForControls(const Criterion& criterion);
 
 /// The confidence of each control's interval, so that all of them together find nothing wrong with a healthy set-up in
 /// kConfidence of studies.
-double controlConfidence(const plan::Plan& plan);
+double controlConfidence(const Plan& plan);
 
 /// Judges each control by each metric that a criterion with a confidence compares (all metrics of its kind if none
 /// does), and marks the criteria that it leaves untrusted. Their verdicts stay what the intervals make them.

@@ -7,8 +7,8 @@
 namespace expc::judge {
 namespace {
 
-const plan::MetricTerm* soleMetric(const plan::Term& term) {
-  if (const auto* metric = term.as<plan::MetricTerm>()) return metric;
+const MetricTerm* soleMetric(const plan::Term& term) {
+  if (const auto* metric = term.as<MetricTerm>()) return metric;
   if (const auto* scale = term.as<plan::ScaleTerm>()) return soleMetric(*scale->term);
   if (const auto* aggregate = term.as<plan::AggregateTerm>()) return soleMetric(*aggregate->parts[0]);
   const auto* operation = term.as<plan::OperationTerm>();
@@ -20,21 +20,21 @@ const plan::MetricTerm* soleMetric(const plan::Term& term) {
 
 bool showsLittle(unsigned n) { return stats::zeroFailuresBound(n) > 0.5; }
 
-std::string_view dimensionOf(const plan::Plan& plan, const plan::Cell& cell) {
+std::string_view dimensionOf(const Plan& plan, const plan::Cell& cell) {
   if (!cell.term) return "";
-  const plan::MetricTerm* metric = soleMetric(*cell.term);
-  const plan::Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
+  const MetricTerm* metric = soleMetric(*cell.term);
+  const Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
   if (!declared) return "";
   const bool aggregate = cell.term->as<plan::AggregateTerm>() && !plan::isPaired(cell);
-  const bool alone = aggregate || cell.term->as<plan::MetricTerm>();
+  const bool alone = aggregate || cell.term->as<MetricTerm>();
   return alone || declared->dimension != "share" ? std::string_view(declared->dimension) : base::kPoints;
 }
 
-std::string widthText(const plan::Plan& plan, const plan::Until& until, double width) {
+std::string widthText(const Plan& plan, const plan::Until& until, double width) {
   if (until.relative) return base::formatQuantity(width, "", "share");
-  if (const plan::Comparison* comparison = base::named(plan.comparisons, until.subject))
+  if (const Comparison* comparison = base::named(plan.comparisons, until.subject))
     return base::formatQuantity(width, comparison->unit);
-  const plan::Metric* metric = plan.findMetric(until.subject);
+  const Metric* metric = plan.findMetric(until.subject);
   return base::formatQuantity(width, metric ? metric->unit : "", metric ? metric->dimension : "");
 }
 

@@ -12,9 +12,9 @@ namespace expc::judge {
 bool showsLittle(unsigned n);
 
 /// A half-width in the sense of `until`: "1.3 %" of a relative one, else in the subject's unit.
-std::string widthText(const plan::Plan& plan, const plan::Until& until, double width);
+std::string widthText(const Plan& plan, const plan::Until& until, double width);
 
 /// The dimension to format a cell's values with: that of the metric it reads, or "" for a ratio.
-std::string_view dimensionOf(const plan::Plan& plan, const plan::Cell& cell);
+std::string_view dimensionOf(const Plan& plan, const plan::Cell& cell);
 
 }  // namespace expc::judge

@@ -14,25 +14,22 @@
 namespace expc::judge {
 namespace {
 
-using store::Trial;
-using store::TrialStatus;
-
-std::set<std::string> metricsOfUntils(const plan::Plan& plan) {
+std::set<std::string> metricsOfUntils(const Plan& plan) {
   std::set<std::string> names;
   const auto add = [&](const plan::Term& term) {
-    for (const plan::MetricTerm& read : measuredTerms(plan, term)) names.insert(read.metric);
+    for (const MetricTerm& read : measuredTerms(plan, term)) names.insert(read.metric);
   };
-  for (const plan::KindDesign& design : plan.design.kinds)
+  for (const KindDesign& design : plan.design.kinds)
     for (const plan::Until& until : design.until) {
-      if (plan.findMetric(until.subject)) add({plan::MetricTerm{until.subject, ""}});
-      if (const plan::Comparison* comparison = base::named(plan.comparisons, until.subject))
+      if (plan.findMetric(until.subject)) add({MetricTerm{until.subject, ""}});
+      if (const Comparison* comparison = base::named(plan.comparisons, until.subject))
         for (const plan::Cell& cell : comparison->cells) add(*cell.term);
     }
   return names;
 }
 
-bool plansLooks(const plan::Plan& plan) {
-  return std::ranges::any_of(plan.design.kinds, [](const plan::KindDesign& design) { return !design.looks.empty(); });
+bool plansLooks(const Plan& plan) {
+  return std::ranges::any_of(plan.design.kinds, [](const KindDesign& design) { return !design.looks.empty(); });
 }
 
 }  // namespace
@@ -54,30 +51,28 @@ bool PlaceOutcomes::endedIn(int64_t block, int64_t session) const {
   return found && outcomes[*found].ended();
 }
 
-Index::Index(const plan::Plan& plan, Keep keep) : plan_(plan) {
+Index::Index(const Plan& plan, Keep keep) : plan_(plan) {
   addPlaces();
   chooseColumns(keep);
-  for (const plan::KindDesign& design : plan.design.kinds) addGroups(design.kind);
+  for (const KindDesign& design : plan.design.kinds) addGroups(design.kind);
   clear();
 }
 
-Index::Index(const plan::Plan& plan, const store::Results& results, Keep keep) : Index(plan, keep) {
+Index::Index(const Plan& plan, const Results& results, Keep keep) : Index(plan, keep) {
   for (const store::Session& session : results.sessions) add(session);
   for (const Trial& trial : results.trials) add(trial);
   for (const store::PastLook& look : results.looks) add(look);
 }
 
-bool isUncounted(const plan::Plan& plan, std::string_view name, double value) {
-  const plan::Metric* metric = value == 0 ? plan.findMetric(name) : nullptr;
-  const bool counts = metric && !metric->derived && metric->kind != plan::TrialKind::Profile &&
+bool isUncounted(const Plan& plan, std::string_view name, double value) {
+  const Metric* metric = value == 0 ? plan.findMetric(name) : nullptr;
+  const bool counts = metric && !metric->derived && metric->kind != TrialKind::Profile &&
                       (metric->unit == "B" || metric->name == "cpu_time");
-  return counts && std::ranges::none_of(plan.workloads, [&](const plan::Workload& workload) {
-           return workload.command && base::named(workload.command->metrics, metric->name);
-         });
+  return counts && !plan.readsInOutput(metric->name);
 }
 
 /// The number of a place, which is added unless it is there.
-unsigned Index::addPlace(plan::Place place, const plan::Point& point, unsigned unit) {
+unsigned Index::addPlace(Place place, const Point& point, unsigned unit) {
   const auto number = unsigned(places_.size());
   const auto [at, fresh] = numbers_.try_emplace(place, number);
   if (fresh) places_.push_back({std::move(place), &point, unit, number});
@@ -90,9 +85,9 @@ void Index::addPlaces() {
     places_[row].unit = places_[process].unit;
     places_[process].rows.push_back(row);
   };
-  for (const plan::Point& point : plan_.points)
+  for (const Point& point : plan_.points)
     if (!points_.contains(point.id)) points_[point.id] = addPlace({point.id}, point, unsigned(units_++));
-  for (const plan::Plan::Process& process : plan_.processes()) {
+  for (const Plan::Process& process : plan_.processes()) {
     if (points_.contains(process.whole.id)) continue;
     const unsigned number = addPlace({process.whole.id}, process.whole, unsigned(units_++));
     points_[process.whole.id] = number;
@@ -100,7 +95,7 @@ void Index::addPlaces() {
   }
   for (const plan::Control& control : plan_.controls) {
     const auto found = points_.find(control.point);
-    const plan::Place place(control.point, control.name);
+    const Place place(control.point, control.name);
     if (found == points_.end() || numbers_.contains(place)) continue;
     const unsigned point = found->second, started = starts(point);
     const unsigned number = addPlace(place, *places_[point].point, places_[point].unit);
@@ -115,7 +110,7 @@ void Index::add(store::PastLook look) {
   decided_ = {};
 }
 
-bool Index::decided(plan::TrialKind kind, function_ref<bool()> find) const {
+bool Index::decided(TrialKind kind, function_ref<bool()> find) const {
   std::optional<bool>& known = decided_[size_t(kind)];
   if (!known) known = find();
   return *known;
@@ -126,19 +121,19 @@ void Index::chooseColumns(Keep keep) {
   if (keep == Keep::ForRun && !plansLooks(plan_)) {
     names = metricsOfUntils(plan_);
   } else {
-    for (const plan::Metric& metric : plan_.metrics)
+    for (const Metric& metric : plan_.metrics)
       if (!metric.derived) names.insert(metric.name);
   }
   for (const std::string& name : names) columns_.emplace(name, unsigned(columns_.size()));
 }
 
-void Index::addGroups(plan::TrialKind kind) {
+void Index::addGroups(TrialKind kind) {
   State& own = state(kind);
   std::map<std::vector<unsigned>, unsigned> known;
   own.groups_of.resize(places_.size());
-  const auto add = [&](const std::vector<plan::Place>& places) {
+  const auto add = [&](const std::vector<Place>& places) {
     std::set<unsigned> members;
-    for (const plan::Place& place : places) {
+    for (const Place& place : places) {
       const std::optional<unsigned> member = number(place);
       if (!member || !runs(kind, *member)) return;
       members.insert(*member);
@@ -153,8 +148,8 @@ void Index::addGroups(plan::TrialKind kind) {
       if (cell.kind == kind) add(cell.points);
   };
   for (const plan::Control& control : plan_.controls) add({control.point, {control.point, control.name}});
-  for (const plan::Comparison& comparison : plan_.comparisons) addCells(comparison.cells);
-  for (const plan::Criterion& criterion : plan_.criteria) addCells(criterion.cells);
+  for (const Comparison& comparison : plan_.comparisons) addCells(comparison.cells);
+  for (const Criterion& criterion : plan_.criteria) addCells(criterion.cells);
 }
 
 /// Forgets every trial.
@@ -186,7 +181,7 @@ void Index::startRun(RunPolicy policy) {
   failed_for_good_.reset();
   if (policy_->fresh) clear();
   for (State& own : states_) {
-    const auto kind = static_cast<plan::TrialKind>(&own - states_.data());
+    const auto kind = static_cast<TrialKind>(&own - states_.data());
     for (unsigned number = 0; number < places_.size(); ++number) {
       PlaceOutcomes& place = own.places[number];
       place.failed_in_a_row = 0;
@@ -203,23 +198,23 @@ void Index::startRun(RunPolicy policy) {
 
 void Index::add(const store::Session& session) { nodes_[session.id] = session.where.nodes; }
 
-const PlaceOutcomes& Index::of(plan::TrialKind kind, const plan::Place& place) const {
+const PlaceOutcomes& Index::of(TrialKind kind, const Place& place) const {
   static const PlaceOutcomes none;
   const std::optional<unsigned> known = number(place);
   return known ? of(kind, *known) : none;
 }
 
-const plan::Point* Index::point(const std::string& id) const {
-  const unsigned* found = base::entryOf(points_, id);
+const Point* Index::point(const std::string& id) const {
+  const unsigned* found = entryOf(points_, id);
   return found ? places_[*found].point : nullptr;
 }
 
 std::set<std::string> Index::nodes(const plan::Cell& cell, const std::set<int64_t>& sessions) const {
   size_t used = 1;  // a trial takes the first nodes of its group
-  for (const plan::Place& place : cell.points) used = std::max<size_t>(used, of(cell.kind, place).nodes);
+  for (const Place& place : cell.points) used = std::max<size_t>(used, of(cell.kind, place).nodes);
   std::set<std::string> names;
   for (const int64_t session : sessions) {
-    if (const auto* found = base::entryOf(nodes_, session))
+    if (const auto* found = entryOf(nodes_, session))
       names.insert(found->begin(), found->begin() + std::min(used, found->size()));
     else
       names.insert("session " + std::to_string(session));
@@ -227,40 +222,40 @@ std::set<std::string> Index::nodes(const plan::Cell& cell, const std::set<int64_
   return names;
 }
 
-std::optional<unsigned> Index::number(const plan::Place& place) const { return base::valueIn(numbers_, place); }
+std::optional<unsigned> Index::number(const Place& place) const { return valueIn(numbers_, place); }
 
-bool Index::runs(plan::TrialKind kind, unsigned number) const {
+bool Index::runs(TrialKind kind, unsigned number) const {
   return places_[number].place.control.empty() || hasControls(plan_, kind);
 }
 
-bool Index::settled(plan::TrialKind kind, const PlaceOutcomes& place) const {
+bool Index::settled(TrialKind kind, const PlaceOutcomes& place) const {
   if (place.infeasible - place.forgiven_infeasible >= kInfeasibleBlocks) return true;
   if (place.valid > 0 || place.ended < kTimeoutBlocks) return false;
-  const plan::KindDesign* design = plan::designOf(plan_, kind);
+  const KindDesign* design = plan::designOf(plan_, kind);
   // Looks and `until` need more blocks than one interval at the claim's confidence.
   unsigned enough = design && (!design->looks.empty() || !design->until.empty()) ? design->repeat : 0;
   // With this many timeouts the early end adds at most an eighth to the error of a claim.
-  for (const plan::Criterion& criterion : plan_.criteria)
+  for (const Criterion& criterion : plan_.criteria)
     if (criterion.confidence)
       enough =
           std::max(enough, stats::minimumPairs(1 - (1 - *criterion.confidence) / 8, unsigned(criterion.cells.size())));
   return place.ended >= enough;
 }
 
-bool Index::asked(plan::TrialKind kind, unsigned number) const {
+bool Index::asked(TrialKind kind, unsigned number) const {
   // A process is started for any of its points.
   if (!rowsOf(number).empty())
     return std::ranges::any_of(rowsOf(number), [&](unsigned row) { return asked(kind, row); });
-  const plan::Point& point = *places_[number].point;
+  const Point& point = *places_[number].point;
   if (!runs(kind, number) || !point.startable() || settled(kind, of(kind, number))) return false;
   return !policy_ || !policy_->only || policy_->only->count(point.id) != 0;
 }
 
-bool Index::givenUp(plan::TrialKind kind, unsigned number) const {
+bool Index::givenUp(TrialKind kind, unsigned number) const {
   return policy_ && of(kind, number).failed_in_a_row >= policy_->giveUpAfter();
 }
 
-std::optional<unsigned> Index::column(const std::string& metric) const { return base::valueIn(columns_, metric); }
+std::optional<unsigned> Index::column(const std::string& metric) const { return valueIn(columns_, metric); }
 
 bool Index::notOnDevice(const PlaceOutcomes& place, const std::string& metric) const {
   const std::optional<unsigned> wanted = column(metric);
@@ -270,9 +265,9 @@ bool Index::notOnDevice(const PlaceOutcomes& place, const std::string& metric) c
   return not_on_device_[*wanted] && !measured_[*wanted];
 }
 
-bool hasControls(const plan::Plan& plan, plan::TrialKind kind) {
-  if (kind == plan::TrialKind::Timed) return true;
-  return kind == plan::TrialKind::Quality && !plan::designOf(plan, plan::TrialKind::Timed);
+bool hasControls(const Plan& plan, TrialKind kind) {
+  if (kind == TrialKind::Timed) return true;
+  return kind == TrialKind::Quality && !plan::designOf(plan, TrialKind::Timed);
 }
 
 }  // namespace expc::judge

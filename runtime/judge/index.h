@@ -33,16 +33,16 @@ struct Outcome {
   double limit = 0;                     // seconds: of a timeout, what it met
   const std::string* reason = nullptr;  // of one that did not end well; kept by the index
   unsigned attempt = 0;
-  store::TrialStatus status = store::TrialStatus::Failed;
+  TrialStatus status = TrialStatus::Failed;
   bool superseded = false;     // a timeout under a limit that is no longer the place's: no value, and to be run again
   bool forgiven = false;       // to be tried again: disturbed, or lost, before this run, which was told to
   bool out_of_memory = false;  // some attempt ran out of memory, whatever decided
 
   std::pair<int64_t, int64_t> where() const { return {block, session}; }
-  bool valid() const { return status == store::TrialStatus::Valid; }
+  bool valid() const { return status == TrialStatus::Valid; }
   /// Has a value: a valid trial, or a timeout that counts, which is worse than every value.
-  bool ended() const { return valid() || (status == store::TrialStatus::Timeout && !superseded); }
-  bool infeasible() const { return status == store::TrialStatus::Infeasible; }
+  bool ended() const { return valid() || (status == TrialStatus::Timeout && !superseded); }
+  bool infeasible() const { return status == TrialStatus::Infeasible; }
   /// Whether it counts against the blocks that may be tried.
   bool tried() const { return !superseded && !forgiven; }
 };
@@ -83,7 +83,7 @@ struct PlaceOutcomes : Endings {
 };
 
 /// The time that a timed-out trial had at least, also where the record does not say its limit.
-inline double limitMet(const store::Trial& trial) { return trial.limit > 0 ? trial.limit : trial.seconds; }
+inline double limitMet(const Trial& trial) { return trial.limit > 0 ? trial.limit : trial.seconds; }
 
 /// Out of memory in this many blocks is a result: infeasible (docs/layers/statistics.md).
 inline constexpr unsigned kInfeasibleBlocks = 2;
@@ -109,8 +109,8 @@ struct RunPolicy {
 
 /// A place that failed.
 struct Failure {
-  plan::TrialKind kind = plan::TrialKind::Timed;
-  plan::Place place;
+  TrialKind kind = TrialKind::Timed;
+  Place place;
   unsigned times = 0;  // trials that failed in this run, the last ones in a row
   std::string reason;  // of the last
 };
@@ -119,7 +119,7 @@ struct Failure {
 struct Tally {
   uint64_t trials = 0, valid = 0, failed = 0, timeouts = 0, infeasible = 0, invalid = 0;
 
-  void add(store::TrialStatus status);
+  void add(TrialStatus status);
 };
 
 /// Places that are read together, by a cell or by a control: their blocks are counted together.
@@ -131,7 +131,7 @@ struct Group {
 
 /// Whether a trial's value shows that nothing counted the metric: 0 for a memory peak or processor time that the worker
 /// takes itself. Older workers reported 0 where torch's allocator was off; today they report no value.
-bool isUncounted(const plan::Plan& plan, std::string_view metric, double value);
+bool isUncounted(const Plan& plan, std::string_view metric, double value);
 
 /// The index of one plan, which must outlive it. Neither the order of the trials matters nor that one comes twice.
 class Index {
@@ -140,9 +140,9 @@ class Index {
   /// else those that an `until` names.
   enum class Keep { All, ForRun };
 
-  explicit Index(const plan::Plan& plan, Keep keep = Keep::All);
+  explicit Index(const Plan& plan, Keep keep = Keep::All);
   /// Indexes everything in `results`.
-  Index(const plan::Plan& plan, const store::Results& results, Keep keep = Keep::All);
+  Index(const Plan& plan, const Results& results, Keep keep = Keep::All);
   Index(const Index&) = delete;  // outcomes point to the reasons that it keeps
   Index& operator=(const Index&) = delete;
 
@@ -150,26 +150,26 @@ class Index {
   void add(store::PastLook look);
   /// A trial that counts for the plan. False if it changed nothing: it was there, has not ended, or is of no place of
   /// the plan.
-  bool add(const store::Trial& trial);
+  bool add(const Trial& trial);
   /// Whether a trial of that number was added.
   bool has(int64_t trial) const { return seen_.count(trial) != 0; }
   /// Treats trials that are added from now on as those of a run with `policy`. Without a call there is no run: the
   /// records speak for themselves, as in a report.
   void startRun(RunPolicy policy);
 
-  const plan::Plan& plan() const { return plan_; }
+  const Plan& plan() const { return plan_; }
   const RunPolicy* policy() const { return policy_ ? &*policy_ : nullptr; }
   /// The outcomes of a place: a point's id, with a control's name. A place without trials has empty outcomes.
-  const PlaceOutcomes& of(plan::TrialKind kind, const plan::Place& place) const;
+  const PlaceOutcomes& of(TrialKind kind, const Place& place) const;
   /// The point, or nothing for an id that the plan does not have.
-  const plan::Point* point(const std::string& id) const;
+  const Point* point(const std::string& id) const;
   /// The names of the nodes on which trials of the cell ran in these sessions; a session that was never added counts as
   /// one of its own.
   std::set<std::string> nodes(const plan::Cell& cell, const std::set<int64_t>& sessions) const;
   /// The runs of the store, by number: what they judged, or would have.
   const std::vector<store::PastLook>& looks() const { return looks_; }
   /// The answer of `find` for the kind; it is asked once, until a trial is added.
-  bool decided(plan::TrialKind kind, function_ref<bool()> find) const;
+  bool decided(TrialKind kind, function_ref<bool()> find) const;
   /// Whether some trial ran on cards that compute nothing.
   bool onNullCards() const { return null_cards_; }
   const Tally& tally() const { return tally_; }
@@ -177,23 +177,23 @@ class Index {
   // Places by number, for needs: points in the plan's order, then processes, then controls. A point that a process
   // measures has outcomes, with the values of its row and of the process; trials are those of the process.
   size_t places() const { return places_.size(); }
-  const plan::Place& place(unsigned number) const { return places_[number].place; }
-  std::optional<unsigned> number(const plan::Place& place) const;
-  const PlaceOutcomes& of(plan::TrialKind kind, unsigned number) const { return state(kind).places[number]; }
+  const Place& place(unsigned number) const { return places_[number].place; }
+  std::optional<unsigned> number(const Place& place) const;
+  const PlaceOutcomes& of(TrialKind kind, unsigned number) const { return state(kind).places[number]; }
   /// The number of the place whose trials measure this one: its process, or itself.
   unsigned starts(unsigned number) const { return places_[number].starts; }
   /// The places that trials of a process measure; none for others.
   const std::vector<unsigned>& rowsOf(unsigned number) const { return places_[number].rows; }
-  const std::vector<Group>& groups(plan::TrialKind kind) const { return state(kind).groups; }
+  const std::vector<Group>& groups(TrialKind kind) const { return state(kind).groups; }
   /// Whether trials of that kind are of it: those of a control are not where the kind has none beside it.
-  bool runs(plan::TrialKind kind, unsigned number) const;
+  bool runs(TrialKind kind, unsigned number) const;
   /// Whether more trials of a place would say the same: it ran out of memory often enough to call it infeasible, or
   /// only timed out, in so many blocks that the plan's claims are decided by that.
-  bool settled(plan::TrialKind kind, const PlaceOutcomes& place) const;
+  bool settled(TrialKind kind, const PlaceOutcomes& place) const;
   /// Whether trials of the place are asked for: it can run here, is not left out of this run, and is not settled.
-  bool asked(plan::TrialKind kind, unsigned number) const;
+  bool asked(TrialKind kind, unsigned number) const;
   /// Whether the place failed so often in a row that this run starts no further trial of it.
-  bool givenUp(plan::TrialKind kind, unsigned number) const;
+  bool givenUp(TrialKind kind, unsigned number) const;
 
   /// Where a metric's values are in PlaceOutcomes, if they are kept.
   std::optional<unsigned> column(const std::string& metric) const;
@@ -210,11 +210,11 @@ class Index {
   /// The first place of this run that used up the attempts of its block.
   const std::optional<Failure>& firstFailedForGood() const { return failed_for_good_; }
   /// Whether the place failed in this run before, last with the same reason: asked before the trial is added.
-  bool failedAsBefore(const store::Trial& trial) const;
+  bool failedAsBefore(const Trial& trial) const;
   /// Whether trials of the kind failed, were disturbed or timed out, and none ever ended in another way. Timeouts alone
   /// count once there are kTimeoutBlocks of them, and not where a criterion compares no points, which they decide.
-  bool onlyLost(plan::TrialKind kind) const;
-  unsigned timeouts(plan::TrialKind kind) const { return state(kind).timeouts; }
+  bool onlyLost(TrialKind kind) const;
+  unsigned timeouts(TrialKind kind) const { return state(kind).timeouts; }
 
   // How long trials take.
   /// What all of them took, of whatever run and end.
@@ -222,19 +222,19 @@ class Index {
   /// How long a trial may take before it is a timeout: what the run was asked for, else the `timeout` of the command.
   /// Without these ten times the longest valid trial of the point, in steps of 1, 2, 4 … minutes; for a point that was
   /// not measured half an hour, or ten times the longest valid trial of the kind in steps of 0.5, 1, 2 … hours.
-  double limit(plan::TrialKind kind, const std::string& point) const;
+  double limit(TrialKind kind, const std::string& point) const;
   /// The median duration of the point's valid trials; without any, the median of the other points' medians; nothing if
   /// there is none.
-  std::optional<double> typicalSeconds(plan::TrialKind kind, const std::string& point) const;
+  std::optional<double> typicalSeconds(TrialKind kind, const std::string& point) const;
   /// The mean of this over the points that can be started: what a trial of a block costs.
-  std::optional<double> typicalSeconds(plan::TrialKind kind) const;
+  std::optional<double> typicalSeconds(TrialKind kind) const;
 
  private:
-  friend std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind);
+  friend std::vector<UntilState> untilStates(const Index& index, TrialKind kind);
 
   struct Numbered {
-    plan::Place place;
-    const plan::Point* point = nullptr;
+    Place place;
+    const Point* point = nullptr;
     unsigned unit = 0;    // the index of what its trials are of, in vectors by unit
     unsigned starts = 0;  // the number of the place of which trials are started
     std::vector<unsigned> rows = {};
@@ -250,38 +250,37 @@ class Index {
     unsigned failed = 0, timeouts = 0, ended_otherwise = 0;  // trials; of those that failed also the disturbed ones
   };
 
-  State& state(plan::TrialKind kind) { return states_[size_t(kind)]; }
-  const State& state(plan::TrialKind kind) const { return states_[size_t(kind)]; }
+  State& state(TrialKind kind) { return states_[size_t(kind)]; }
+  const State& state(TrialKind kind) const { return states_[size_t(kind)]; }
   void addPlaces();
-  unsigned addPlace(plan::Place place, const plan::Point& point, unsigned unit);
+  unsigned addPlace(Place place, const Point& point, unsigned unit);
   void chooseColumns(Keep keep);
-  void addGroups(plan::TrialKind kind);
+  void addGroups(TrialKind kind);
   void clear();
   /// Adds a row of a process's trial.
-  void addRow(State& own, unsigned number, const store::Trial& trial, const std::string* reason);
-  void noteDevice(PlaceOutcomes& place, const store::Trial& trial, const store::Values* row);
-  void noteFailure(unsigned number, PlaceOutcomes& place, const store::Trial& trial, const std::string* reason);
-  void noteSeconds(plan::TrialKind kind, unsigned number, const store::Trial& trial);
+  void addRow(State& own, unsigned number, const Trial& trial, const std::string* reason);
+  void noteDevice(PlaceOutcomes& place, const Trial& trial, const store::Values* row);
+  void noteFailure(unsigned number, PlaceOutcomes& place, const Trial& trial, const std::string* reason);
+  void noteSeconds(TrialKind kind, unsigned number, const Trial& trial);
   static size_t outcomeOf(PlaceOutcomes& place, int64_t block, int64_t session);
-  void noteGiven(PlaceOutcomes& place, const store::Trial& trial);
-  void merge(State& state, unsigned number, const store::Trial& trial, const std::string* reason,
-             const store::Values* row);
+  void noteGiven(PlaceOutcomes& place, const Trial& trial);
+  void merge(State& state, unsigned number, const Trial& trial, const std::string* reason, const store::Values* row);
   static void countGroups(State& state, unsigned number, const Outcome& outcome, bool was_tried, bool had_ended);
-  void keepValues(PlaceOutcomes& place, size_t at, const store::Trial& trial, const store::Values* row);
-  void noteValid(plan::TrialKind kind, unsigned number, const store::Trial& trial);
-  double limit(plan::TrialKind kind, unsigned number) const;
-  double leastLimit(plan::TrialKind kind, unsigned number) const;
+  void keepValues(PlaceOutcomes& place, size_t at, const Trial& trial, const store::Values* row);
+  void noteValid(TrialKind kind, unsigned number, const Trial& trial);
+  double limit(TrialKind kind, unsigned number) const;
+  double leastLimit(TrialKind kind, unsigned number) const;
   /// Looks again at which timeouts of a place count, after the limit has moved.
-  void settleTimeouts(plan::TrialKind kind, unsigned number);
+  void settleTimeouts(TrialKind kind, unsigned number);
   void recount(State& state, unsigned number);
   void recount(State& state, Group& group);
 
-  const plan::Plan& plan_;
+  const Plan& plan_;
   std::optional<RunPolicy> policy_;
   std::map<std::string, unsigned, std::less<>> points_;  // numbers of points and processes
   size_t units_ = 0;
   std::vector<Numbered> places_;
-  std::map<plan::Place, unsigned> numbers_;
+  std::map<Place, unsigned> numbers_;
   std::map<std::string, unsigned, std::less<>> columns_;
   std::vector<bool> not_on_device_, measured_;  // by column, of all places
   std::array<State, 3> states_;
@@ -299,6 +298,6 @@ class Index {
 };
 
 /// Whether trials of `kind` have controls beside them.
-bool hasControls(const plan::Plan& plan, plan::TrialKind kind);
+bool hasControls(const Plan& plan, TrialKind kind);
 
 }  // namespace expc::judge

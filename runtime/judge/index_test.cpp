@@ -40,7 +40,7 @@ std::vector<plan::Place> wantedBy(const Index& index) { return nextBlock(index, 
 
 bool wants(const Index& index, const plan::Place& place) {
   const auto all = wantedBy(index);
-  return std::find(all.begin(), all.end(), place) != all.end();
+  return is_contained(all, place);
 }
 
 /// Runs blocks as the engine does, at most `attempts` for a place in each, until nothing is wanted; how many there
@@ -89,8 +89,7 @@ TEST_CASE("an index that grew trial by trial says what one that was built at onc
       CHECK_FALSE(grown.add(trial));
     }
     CHECK(wantedBy(grown) == wantedBy(whole));
-    std::sort(records.results.trials.begin(), records.results.trials.end(),
-              [](const auto& a, const auto& b) { return a.id < b.id; });
+    std::ranges::sort(records.results.trials, {}, &store::Trial::id);
     const Index ordered(plan, records.results);
     for (unsigned number = 0; number < ordered.places(); ++number) {
       const PlaceOutcomes& one = ordered.of(TrialKind::Timed, number);

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <tuple>
 
 #include "runtime/base/entry.h"
@@ -18,10 +17,7 @@
 namespace expc::judge {
 namespace {
 
-using store::Trial;
-using store::TrialStatus;
-
-constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoValue = NAN;
 
 /// Later in this order decides what a block's outcome is; 0: no outcome.
 int weight(TrialStatus status) {
@@ -45,7 +41,7 @@ void count(PlaceOutcomes& place, const Outcome& outcome, int times) {
 }
 
 /// NaN stands for no value there, so that a number that is none, which diverged, stands as infinity.
-double orDiverged(double measured) { return std::isnan(measured) ? HUGE_VAL : measured; }
+double orDiverged(double measured) { return std::isnan(measured) ? INFINITY : measured; }
 
 /// The first of `least`, twice that, … that is not below `wanted`: limits that follow durations move seldom, and a
 /// timeout goes on counting until its limit would be twice as large.
@@ -108,9 +104,9 @@ bool Index::add(const Trial& trial) {
 void Index::addRow(State& own, unsigned number, const Trial& trial, const std::string* reason) {
   static const store::Values kNone;
   PlaceOutcomes& place = own.places[number];
-  const plan::Point& point = *places_[number].point;
+  const Point& point = *places_[number].point;
   const auto& command = plan_.workloads[point.workload].command;
-  const store::Values* row = command ? base::entryOf(trial.rows, plan::rowKey(*command, point.parameters)) : nullptr;
+  const store::Values* row = command ? entryOf(trial.rows, plan::rowKey(*command, point.parameters)) : nullptr;
   if (!row) row = &kNone;
   place.nodes = std::max(place.nodes, trial.nodes);
   makeRoom(place, columns_.size());
@@ -127,7 +123,7 @@ void Index::noteDevice(PlaceOutcomes& place, const Trial& trial, const store::Va
     for (const std::string& name : values->not_on_device)
       if (const auto found = column(name)) place.not_on_device[*found] = not_on_device_[*found] = true;
     for (const auto& [name, number] : columns_) {
-      const auto value = base::valueIn(values->metrics, name);
+      const auto value = valueIn(values->metrics, name);
       if (value && isUncounted(plan_, name, *value))
         place.not_on_device[number] = not_on_device_[number] = lacks_on_device_ = true;
       else if (value || values->series.contains(name))
@@ -231,24 +227,24 @@ void Index::keepValues(PlaceOutcomes& place, size_t at, const Trial& trial, cons
     auto& column = place.series[number];
     if (!column.empty()) column[at] = nullptr;
     const store::Values& said = row && row->tellsOf(name) ? *row : trial;
-    if (const auto* series = base::entryOf(said.series, name)) {
+    if (const auto* series = entryOf(said.series, name)) {
       column.resize(place.outcomes.size());
       column[at] = std::make_shared<const std::vector<double>>(*series);
       if (!series->empty()) value = orDiverged(series->back());
-    } else if (const auto* metric = base::entryOf(said.metrics, name); metric && !isUncounted(plan_, name, *metric)) {
+    } else if (const auto* metric = entryOf(said.metrics, name); metric && !isUncounted(plan_, name, *metric)) {
       value = orDiverged(*metric);
     }
   }
 }
 
-double Index::limit(plan::TrialKind kind, const std::string& id) const {
-  if (const unsigned* number = base::entryOf(points_, id)) return limit(kind, *number);
+double Index::limit(TrialKind kind, const std::string& id) const {
+  if (const unsigned* number = entryOf(points_, id)) return limit(kind, *number);
   return policy_ && policy_->timeout ? *policy_->timeout : kDefaultTimeoutSeconds;
 }
 
-double Index::limit(plan::TrialKind kind, unsigned number) const {
+double Index::limit(TrialKind kind, unsigned number) const {
   if (policy_ && policy_->timeout) return *policy_->timeout;
-  if (const plan::KindDesign* designed = plan::designOf(plan_, kind); designed && designed->timeout_seconds)
+  if (const KindDesign* designed = plan::designOf(plan_, kind); designed && designed->timeout_seconds)
     return *designed->timeout_seconds;
   const Numbered& point = places_[number];
   const unsigned workload = point.point->workload;
@@ -265,13 +261,13 @@ double Index::limit(plan::TrialKind kind, unsigned number) const {
 /// The one rule of which timeouts count: those whose limit was at least this. In a run it is what a trial of the place
 /// would be given now. Where nothing runs it is what the newest trial was given; and a valid trial that took longer
 /// shows that a shorter timeout says nothing.
-double Index::leastLimit(plan::TrialKind kind, unsigned number) const {
+double Index::leastLimit(TrialKind kind, unsigned number) const {
   if (policy_) return limit(kind, number);
   const State& own = state(kind);
   return std::max(own.places[number].given, own.within[places_[number].unit]);
 }
 
-void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
+void Index::noteSeconds(TrialKind kind, unsigned number, const Trial& trial) {
   State& own = state(kind);
   const unsigned unit = places_[number].unit;
   // Limits matter to timeouts alone. The first is that of the place, whose rows are given the same; the second moves
@@ -290,7 +286,7 @@ void Index::noteSeconds(plan::TrialKind kind, unsigned number, const store::Tria
 }
 
 /// Notes how long a trial could take at most.
-void Index::noteGiven(PlaceOutcomes& place, const store::Trial& trial) {
+void Index::noteGiven(PlaceOutcomes& place, const Trial& trial) {
   if (trial.status == TrialStatus::Timeout) place.limit = std::max(place.limit, limitMet(trial));
   const double given = trial.status == TrialStatus::Timeout ? limitMet(trial) : trial.limit;
   if (given <= 0 || trial.id <= place.last_given) return;
@@ -299,7 +295,7 @@ void Index::noteGiven(PlaceOutcomes& place, const store::Trial& trial) {
 }
 
 /// Notes how long a valid trial took.
-void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial& trial) {
+void Index::noteValid(TrialKind kind, unsigned number, const Trial& trial) {
   State& own = state(kind);
   const unsigned point = places_[number].unit;
   own.seconds[point].add(trial.seconds);
@@ -310,7 +306,7 @@ void Index::noteValid(plan::TrialKind kind, unsigned number, const store::Trial&
       std::max(own.within[point], trial.limit > 0 ? std::min(trial.seconds, trial.limit) : trial.seconds);
 }
 
-void Index::settleTimeouts(plan::TrialKind kind, unsigned number) {
+void Index::settleTimeouts(TrialKind kind, unsigned number) {
   State& own = state(kind);
   PlaceOutcomes& place = own.places[number];
   if (place.timeouts == 0) return;
@@ -348,7 +344,7 @@ void Index::recount(State& own, Group& group) {
   }
 }
 
-std::optional<double> Index::typicalSeconds(plan::TrialKind kind, const std::string& id) const {
+std::optional<double> Index::typicalSeconds(TrialKind kind, const std::string& id) const {
   const State& own = state(kind);
   const auto found = points_.find(id);
   const std::optional<double> median =
@@ -356,7 +352,7 @@ std::optional<double> Index::typicalSeconds(plan::TrialKind kind, const std::str
   return median ? median : overall(own.seconds);
 }
 
-std::optional<double> Index::typicalSeconds(plan::TrialKind kind) const {
+std::optional<double> Index::typicalSeconds(TrialKind kind) const {
   const State& own = state(kind);
   const std::optional<double> others = overall(own.seconds);
   if (!others) return std::nullopt;
@@ -373,7 +369,7 @@ std::optional<double> Index::typicalSeconds(plan::TrialKind kind) const {
 std::vector<Failure> Index::givenUp() const {
   std::vector<Failure> failures;
   for (const State& own : states_) {
-    const auto kind = static_cast<plan::TrialKind>(&own - states_.data());
+    const auto kind = static_cast<TrialKind>(&own - states_.data());
     for (unsigned number = 0; number < places_.size(); ++number) {
       const PlaceOutcomes& place = own.places[number];
       if (starts(number) == number && givenUp(kind, number))
@@ -383,17 +379,17 @@ std::vector<Failure> Index::givenUp() const {
   return failures;
 }
 
-bool Index::failedAsBefore(const store::Trial& trial) const {
+bool Index::failedAsBefore(const Trial& trial) const {
   const std::optional<unsigned> known = number(trial.place());
   if (!known || trial.status != TrialStatus::Failed) return false;
   const std::string* said = of(trial.key->kind, *known).said;
   return said && withoutIds(*said) == withoutIds(trial.reason);
 }
 
-bool Index::onlyLost(plan::TrialKind kind) const {
+bool Index::onlyLost(TrialKind kind) const {
   const State& own = state(kind);
   if (own.ended_otherwise > 0 || own.timeouts == 0) return own.ended_otherwise == 0 && own.failed > 0;
-  return own.timeouts >= kTimeoutBlocks && std::ranges::none_of(plan_.criteria, [&](const plan::Criterion& criterion) {
+  return own.timeouts >= kTimeoutBlocks && std::ranges::none_of(plan_.criteria, [&](const Criterion& criterion) {
            return std::ranges::any_of(
                criterion.cells, [&](const plan::Cell& cell) { return cell.kind == kind && !plan::isPaired(cell); });
          });

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
+#include "runtime/base/text.h"
 #include "runtime/judge/cells.h"
 #include "runtime/judge/criteria.h"
 #include "runtime/judge/meaning.h"
@@ -18,12 +18,11 @@
 namespace expc::judge {
 namespace {
 
-PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const plan::KindDesign& design) {
+PointStatus statusOf(const Evidence& evidence, const Point& point, const KindDesign& design) {
   const PlaceOutcomes& outcomes = evidence.index.of(design.kind, point.id);
   PointStatus status{outcomes, point.id, design.kind};
   status.planned = point.startable() ? plannedOf(design, outcomes.ended) : 0;
-  status.lost = std::ranges::count_if(
-      outcomes.outcomes, [](const Outcome& outcome) { return outcome.status == store::TrialStatus::Failed; });
+  status.lost = std::ranges::count(outcomes.outcomes, TrialStatus::Failed, &Outcome::status);
   for (const auto& [metric, column] : evidence.index.columns())
     if (!outcomes.not_on_device.empty() && outcomes.not_on_device[column]) status.not_on_device.push_back(metric);
   status.lacking = point.startable() && !outcomes.outcomes.empty() && !evidence.index.settled(design.kind, outcomes) &&
@@ -36,14 +35,13 @@ PointStatus statusOf(const Evidence& evidence, const plan::Point& point, const p
 
 /// The metric at the point; n = 0 if it has no value. Timeouts and what diverged count in the ranks if the metric was
 /// measured at all.
-Summary summarise(const Evidence& evidence, const plan::Point& point, const plan::Metric& metric) {
+Summary summarise(const Evidence& evidence, const Point& point, const Metric& metric) {
   const Index& index = evidence.index;
   const PlaceOutcomes& place = index.of(metric.kind, point.id);
   Summary summary;
   summary.point = point.id;
   summary.metric = metric.name;
-  const double worst = metric.better == plan::Direction::Lower ? std::numeric_limits<double>::infinity()
-                                                               : -std::numeric_limits<double>::infinity();
+  const double worst = metric.better == plan::Direction::Lower ? INFINITY : -INFINITY;
   std::vector<double> ranked;
   std::vector<int64_t> sessions, runs;
   bool absent = false;
@@ -102,24 +100,24 @@ void noteMissing(const Index& index, const PointStatus& status, Judgement& judge
 }
 
 /// Cells all of whose points have values.
-void noteMissing(const Index& index, const plan::Comparison& comparison, Judgement& judgement) {
+void noteMissing(const Index& index, const Comparison& comparison, Judgement& judgement) {
   for (const CellEstimate& estimate : judgement.comparisons.back().cells) {
     const plan::Cell& cell = comparison.cells[estimate.cell];
-    const auto has_value = [&](const plan::Place& place) { return index.of(cell.kind, place).ended > 0; };
-    const auto on_device = [&](const plan::MetricTerm& term) {
+    const auto has_value = [&](const Place& place) { return index.of(cell.kind, place).ended > 0; };
+    const auto on_device = [&](const MetricTerm& term) {
       return missingOnDevice(index, index.of(cell.kind, term.place), term.metric).empty();
     };
     const auto terms = plan::metricTerms(*cell.term);
     if ((!estimate.values.empty() && !estimate.unusable) || !std::ranges::all_of(cell.points, has_value) ||
         !std::ranges::all_of(terms, on_device))
       continue;
-    const std::string where = cellLabel(index.plan(), comparison.factors, cell);
-    judgement.missing.push_back({comparison.name + (where.empty() ? "" : " at " + where),
-                                 estimate.unusable ? estimate.unusable : estimate.why, Verdict::Inconclusive});
+    judgement.missing.push_back(
+        {comparison.name + base::framed(" at ", cellLabel(index.plan(), comparison.factors, cell)),
+         estimate.unusable ? estimate.unusable : estimate.why, Verdict::Inconclusive});
   }
 }
 
-ComparisonResult compare(const Evidence& evidence, const plan::Comparison& comparison) {
+ComparisonResult compare(const Evidence& evidence, const Comparison& comparison) {
   ComparisonResult result;
   result.name = comparison.name;
   for (size_t i = 0; i < comparison.cells.size(); ++i) {
@@ -132,22 +130,22 @@ ComparisonResult compare(const Evidence& evidence, const plan::Comparison& compa
 
 }  // namespace
 
-Judgement judge(const plan::Plan& plan, const store::Results& results) { return judge(Index(plan, results)); }
+Judgement judge(const Plan& plan, const Results& results) { return judge(Index(plan, results)); }
 
 Judgement judge(const Index& index, const Index* with_earlier) {
-  const plan::Plan& plan = index.plan();
+  const Plan& plan = index.plan();
   Evidence evidence = gather(index);
   std::optional<Evidence> whole;
   if (with_earlier) evidence.with_earlier = &whole.emplace(gather(*with_earlier));
   Judgement judgement;
   judgement.unfinished = evidence.wantsAny();
   judgement.spent_seconds = index.spentSeconds();
-  for (const plan::Point& point : plan.points) {
-    for (const plan::KindDesign& design : plan.design.kinds) {
+  for (const Point& point : plan.points) {
+    for (const KindDesign& design : plan.design.kinds) {
       judgement.points.push_back(statusOf(evidence, point, design));
       noteMissing(index, judgement.points.back(), judgement);
     }
-    for (const plan::Metric& metric : plan.metrics) {
+    for (const Metric& metric : plan.metrics) {
       Summary summary = summarise(evidence, point, metric);
       const PlaceOutcomes& place = index.of(metric.kind, point.id);
       if (!plan.tells(metric, point) || !missingOnDevice(index, place, metric.name).empty()) continue;
@@ -160,21 +158,20 @@ Judgement judge(const Index& index, const Index* with_earlier) {
              Verdict::Inconclusive});
     }
   }
-  for (const plan::Comparison& comparison : plan.comparisons) {
+  for (const Comparison& comparison : plan.comparisons) {
     judgement.comparisons.push_back(compare(evidence, comparison));
     noteMissing(index, comparison, judgement);
   }
-  for (const plan::Criterion& criterion : plan.criteria)
-    judgement.criteria.push_back(judgeCriterion(evidence, criterion));
+  for (const Criterion& criterion : plan.criteria) judgement.criteria.push_back(judgeCriterion(evidence, criterion));
   judgeControls(evidence, judgement);
-  for (const plan::KindDesign& design : plan.design.kinds) {
+  for (const KindDesign& design : plan.design.kinds) {
     for (UntilState& state : untilStates(index, design.kind)) judgement.untils.push_back(std::move(state));
   }
   if (index.onNullCards()) withholdVerdicts(judgement);
   return judgement;
 }
 
-std::string missingPoint(const plan::Plan& plan, plan::TrialKind kind, const plan::Point& point) {
+std::string missingPoint(const Plan& plan, TrialKind kind, const Point& point) {
   return std::string(toString(kind)) + " " + placeLabel(plan, &point);
 }
 

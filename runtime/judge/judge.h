@@ -16,7 +16,7 @@ namespace expc::judge {
 /// leaves it open, the cell shows the interval at the level that Holm leaves it. `with_earlier`: for a part of a store,
 /// the same field of store::PartResults.
 Judgement judge(const Index& index, const Index* with_earlier = nullptr);
-Judgement judge(const plan::Plan& plan, const store::Results& results);
+Judgement judge(const Plan& plan, const Results& results);
 
 /// Opens every verdict, with null cards as the reason, and marks the judgement: such cards compute nothing, so what
 /// they measure decides nothing, neither times nor losses nor what fits into memory. Estimates stay, and so do criteria
@@ -30,6 +30,6 @@ void withholdVerdicts(Judgement& judgement);
 int exitCode(const Judgement& judgement);
 
 /// "timed gpus=2": a point as Missing::what.
-std::string missingPoint(const plan::Plan& plan, plan::TrialKind kind, const plan::Point& point);
+std::string missingPoint(const Plan& plan, TrialKind kind, const Point& point);
 
 }  // namespace expc::judge

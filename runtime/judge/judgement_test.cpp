@@ -36,8 +36,8 @@ TEST_CASE("summaries, statuses and comparisons") {
   CHECK(judgement.comparisons[0].cells[1].cell == 1);
   CHECK(*judgement.comparisons[0].cells[0].estimate == doctest::Approx(1.5).epsilon(0.01));
   const auto status = [&](const std::string& point, TrialKind kind) {
-    return *std::find_if(judgement.points.begin(), judgement.points.end(),
-                         [&](const PointStatus& entry) { return entry.point == point && entry.kind == kind; });
+    return *std::ranges::find_if(judgement.points,
+                                 [&](const PointStatus& entry) { return entry.point == point && entry.kind == kind; });
   };
   CHECK(status("fp64-1", TrialKind::Timed).valid == 7);
   CHECK(status("fp64-1", TrialKind::Timed).timeouts == 1);

@@ -26,8 +26,8 @@ struct Earlier {
 };
 
 /// `other_versions` gets how many of the other runs judged it with another version of the program.
-std::vector<Earlier> earlierRuns(const Index& index, const plan::Criterion& criterion,
-                                 const std::vector<MeasuredCell>& cells, unsigned& other_versions) {
+std::vector<Earlier> earlierRuns(const Index& index, const Criterion& criterion, const std::vector<MeasuredCell>& cells,
+                                 unsigned& other_versions) {
   std::vector<Earlier> runs;
   if (index.looks().empty()) return runs;
   std::vector<std::string> subjects;
@@ -57,8 +57,8 @@ std::vector<Earlier> earlierRuns(const Index& index, const plan::Criterion& crit
 
 /// The looks of earlier runs in their order; the looks that the judged design plans come last. A look with fewer values
 /// than an interval takes saw nothing.
-LookHistory historyOf(const Evidence& evidence, const plan::Criterion& criterion,
-                      const std::vector<MeasuredCell>& cells, const plan::KindDesign& design) {
+LookHistory historyOf(const Evidence& evidence, const Criterion& criterion, const std::vector<MeasuredCell>& cells,
+                      const KindDesign& design) {
   LookHistory history;
   const unsigned fewest = stats::minimumPairs(criterion.confidence.value_or(kConfidence));
   const auto plan = [&](unsigned repeat, const std::vector<unsigned>& looks, unsigned begun) {
@@ -84,7 +84,7 @@ LookHistory historyOf(const Evidence& evidence, const plan::Criterion& criterion
   unsigned there = 0;
   for (const Earlier& run : earlierRuns(evidence.index, criterion, cells, history.other_versions)) {
     const store::RunClaims::Planned* planned = nullptr;
-    if (run.look->judged) planned = base::entryOf(run.look->judged->planned, design.kind);
+    if (run.look->judged) planned = entryOf(run.look->judged->planned, design.kind);
     if (planned) plan(planned->repeat, planned->looks, run.begun);
     if (run.look->said || !planned) say(run, planned);
     there = run.ended;
@@ -94,7 +94,7 @@ LookHistory historyOf(const Evidence& evidence, const plan::Criterion& criterion
 }
 
 /// The share of alpha that one look at all that was planned leaves over for certain: only exact tests of one level do.
-double leftOver(const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells, const LookHistory& history,
+double leftOver(const Criterion& criterion, const std::vector<MeasuredCell>& cells, const LookHistory& history,
                 unsigned of) {
   const bool exact =
       history.looks.empty() && of <= stats::kExactPairs && std::ranges::all_of(cells, [&](const MeasuredCell& cell) {
@@ -119,7 +119,7 @@ std::set<unsigned> LookHistory::before(unsigned values) const {
 std::vector<stats::LookAt> LookHistory::spending(unsigned values, unsigned of, Place place) const {
   std::set<unsigned> at;
   if (place == Place::Planned)
-    std::copy_if(looks.begin(), looks.end(), std::inserter(at, at.end()), [&](unsigned one) { return one < values; });
+    std::ranges::copy_if(looks, std::inserter(at, at.end()), [&](unsigned one) { return one < values; });
   else
     at = before(values);
   at.insert(values);
@@ -144,8 +144,7 @@ stats::LookLevels LookHistory::levelsAt(unsigned values, unsigned of) const {
       spending(values, ended.value_or(of), early.contains(values) ? Place::Early : Place::Planned));
 }
 
-Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion,
-                    const std::vector<MeasuredCell>& cells) {
+Standing standingOf(const Evidence& evidence, const Criterion& criterion, const std::vector<MeasuredCell>& cells) {
   using Place = LookHistory::Place;
   Standing standing;
   Look& look = standing.look;
@@ -158,8 +157,7 @@ Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion,
   }
   look.of = look.now;
   look.confidence = criterion.confidence.value_or(kConfidence);
-  const plan::KindDesign* design =
-      plan::designOf(evidence.index.plan(), criterion.cells[cells.front().estimate.cell].kind);
+  const KindDesign* design = plan::designOf(evidence.index.plan(), criterion.cells[cells.front().estimate.cell].kind);
   if (!design) return standing;
   LookHistory& history = standing.history = historyOf(evidence, criterion, cells, *design);
   Place place = Place::Planned;
@@ -183,8 +181,7 @@ Standing standingOf(const Evidence& evidence, const plan::Criterion& criterion,
   return standing;
 }
 
-LookHistory afterwards(const plan::Criterion& criterion, const std::vector<MeasuredCell>& cells,
-                       const Standing& standing) {
+LookHistory afterwards(const Criterion& criterion, const std::vector<MeasuredCell>& cells, const Standing& standing) {
   LookHistory history = standing.history;
   if (!history.ended) history.ended = standing.look.now;
   if (standing.look.now > *history.ended) history.further.insert(standing.look.now);

@@ -168,7 +168,7 @@ TEST_CASE("a ratio needs values above zero on either side") {
 TEST_CASE("a value that is not finite diverged: it is worse than every other, and the trial stays valid") {
   Records records;
   records.pairs(7, 1.5);
-  for (const double value : {double(NAN), double(INFINITY), -double(INFINITY)}) {
+  for (const double value : {NAN, INFINITY, -INFINITY}) {
     records.results.trials[1].metrics["step_time"] = value;  // fp32-1, block 1: a speed-up of 0
     const CriterionResult result = judgedGain(records, 1.2, "1.2x");
     CHECK(result.cells[0].scope.complete == 7);

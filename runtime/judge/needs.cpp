@@ -14,7 +14,7 @@ namespace {
 
 unsigned shortOf(unsigned target, unsigned have) { return target > have ? target - have : 0; }
 
-bool adapts(const plan::KindDesign& design) { return design.most() > design.repeat; }
+bool adapts(const KindDesign& design) { return design.most() > design.repeat; }
 
 struct Count {
   unsigned ended = 0, tried = 0;
@@ -24,7 +24,7 @@ struct Progress {
   std::vector<Count> places, groups;
 };
 
-Progress progressOf(const Index& index, plan::TrialKind kind, std::span<const BlockUnderWay> under_way = {}) {
+Progress progressOf(const Index& index, TrialKind kind, std::span<const BlockUnderWay> under_way = {}) {
   const std::vector<Group>& groups = index.groups(kind);
   Progress progress;
   for (unsigned number = 0; number < index.places(); ++number)
@@ -33,7 +33,7 @@ Progress progressOf(const Index& index, plan::TrialKind kind, std::span<const Bl
   // A block under way counts with what it will have if its remaining trials end well.
   for (const BlockUnderWay& block : under_way) {
     std::set<unsigned> numbers;
-    for (const plan::Place& place : block.places)
+    for (const Place& place : block.places)
       if (const std::optional<unsigned> number = index.number(place)) {
         numbers.insert(*number);
         numbers.insert(index.rowsOf(*number).begin(), index.rowsOf(*number).end());
@@ -59,13 +59,13 @@ using Deficits = std::vector<unsigned>;
 unsigned largest(const Deficits& deficits) { return deficits.empty() ? 0 : *std::ranges::max_element(deficits); }
 
 /// A place that is read in pairs alone needs nothing more once each of its pairs has a member that was given up.
-void leavePartners(const Index& index, plan::TrialKind kind, Deficits& need) {
+void leavePartners(const Index& index, TrialKind kind, Deficits& need) {
   std::vector<bool> paired(index.places()), alive(index.places());
   for (const Group& group : index.groups(kind)) {
     const bool over = std::ranges::any_of(group.places, [&](unsigned member) { return index.givenUp(kind, member); });
     for (const unsigned member : group.places) paired[member] = true, alive[member] = alive[member] || !over;
   }
-  for (const plan::Criterion& criterion : index.plan().criteria)
+  for (const Criterion& criterion : index.plan().criteria)
     for (const plan::Cell& cell : criterion.cells)
       if (const auto number = cell.points.size() == 1 ? index.number(cell.points[0]) : std::nullopt)
         alive[*number] = true;
@@ -74,7 +74,7 @@ void leavePartners(const Index& index, plan::TrialKind kind, Deficits& need) {
 }
 
 /// For a number of repetitions. Without `most`: also of what was given up, however often it was tried.
-Deficits deficitsAt(const Index& index, plan::TrialKind kind, const Progress& progress, unsigned repeat,
+Deficits deficitsAt(const Index& index, TrialKind kind, const Progress& progress, unsigned repeat,
                     std::optional<unsigned> most) {
   const auto lacking = [&](const Count& count) {
     const unsigned need = shortOf(repeat, count.ended);
@@ -104,13 +104,13 @@ Deficits deficitsAt(const Index& index, plan::TrialKind kind, const Progress& pr
 
 /// The most blocks that may be tried for `repeat` repetitions: half as many again, but where they adapt no more than
 /// the most.
-unsigned mostTried(const plan::KindDesign& design, unsigned repeat) {
+unsigned mostTried(const KindDesign& design, unsigned repeat) {
   const unsigned most = repeat + (repeat + 1) / 2;
   return adapts(design) ? std::min(most, design.most()) : most;
 }
 
 /// The deficits that count now: at `repeat`; where all is there and an `until` is not met, at more.
-Deficits deficitsNow(const Index& index, const plan::KindDesign& design, const Progress& progress) {
+Deficits deficitsNow(const Index& index, const KindDesign& design, const Progress& progress) {
   const auto at = [&](unsigned repeat) {
     return deficitsAt(index, design.kind, progress, repeat, mostTried(design, repeat));
   };
@@ -118,7 +118,7 @@ Deficits deficitsNow(const Index& index, const plan::KindDesign& design, const P
   if (largest(deficits) > 0 || !adapts(design)) return deficits;
   if (looksAtWidths(index, design.kind)) {
     const std::vector<UntilState> states = untilStates(index, design.kind);
-    if (std::ranges::all_of(states, [](const UntilState& state) { return state.over; })) return deficits;
+    if (std::ranges::all_of(states, &UntilState::over)) return deficits;
   }
   // The fewest repetitions that lack something: what is lacking only grows with them.
   unsigned low = design.repeat, high = design.most();
@@ -131,11 +131,11 @@ Deficits deficitsNow(const Index& index, const plan::KindDesign& design, const P
 }
 
 /// Whether every criterion of the kind is decided. Nothing here asks for further trials.
-bool allDecided(const Index& index, plan::TrialKind kind) {
+bool allDecided(const Index& index, TrialKind kind) {
   const Evidence evidence{index, {}};
   Judgement judgement;
   // Verdicts alone: what comes next is not asked, and takes longest.
-  for (const plan::Criterion& criterion : index.plan().criteria) {
+  for (const Criterion& criterion : index.plan().criteria) {
     CriterionResult& result = judgement.criteria.emplace_back();
     result.name = criterion.name;
     if (isLookedAt(criterion, kind))
@@ -146,7 +146,7 @@ bool allDecided(const Index& index, plan::TrialKind kind) {
 }
 
 /// How many blocks each place still runs in, by number: where repetitions adapt all places go on together.
-Deficits wanted(const Index& index, const plan::KindDesign& design, const Progress& progress) {
+Deficits wanted(const Index& index, const KindDesign& design, const Progress& progress) {
   Deficits need = deficitsNow(index, design, progress);
   const unsigned blocks = largest(need);
   for (unsigned number = 0; adapts(design) && blocks > 0 && number < index.places(); ++number)
@@ -167,15 +167,15 @@ std::optional<double> halfWidth(const MeasuredCell& cell, bool relative) {
 }
 
 /// The cells whose intervals an `until` speaks of, with the factors of their levels.
-std::pair<std::vector<plan::Cell>, std::vector<std::string>> subjectCells(const plan::Plan& plan,
+std::pair<std::vector<plan::Cell>, std::vector<std::string>> subjectCells(const Plan& plan,
                                                                           const std::string& subject) {
-  if (const plan::Comparison* comparison = base::named(plan.comparisons, subject))
+  if (const Comparison* comparison = base::named(plan.comparisons, subject))
     return {comparison->cells, comparison->factors};
   std::vector<plan::Cell> cells;
   std::vector<std::string> factors;
   for (const plan::Factor& factor : plan.factors) factors.push_back(factor.name);
-  const plan::Metric* metric = plan.findMetric(subject);
-  for (const plan::Point& point : plan.points) {
+  const Metric* metric = plan.findMetric(subject);
+  for (const Point& point : plan.points) {
     if (!metric) break;
     if (!plan.tells(*metric, point)) continue;
     plan::Cell cell = cellOf(*metric, point.id);
@@ -189,7 +189,7 @@ std::pair<std::vector<plan::Cell>, std::vector<std::string>> subjectCells(const 
 bool canGoOn(const Index& index, const plan::Cell& cell, unsigned tried, unsigned most) {
   return tried < most && std::ranges::all_of(
                              cell.points,
-                             [&](const plan::Place& place) {
+                             [&](const Place& place) {
                                const std::optional<unsigned> number = index.number(place);
                                return number && index.asked(cell.kind, *number) && !index.givenUp(cell.kind, *number);
                              });
@@ -222,12 +222,12 @@ void measureUntil(const Evidence& evidence, UntilState& state) {
 
 }  // namespace
 
-std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind) {
+std::vector<UntilState> untilStates(const Index& index, TrialKind kind) {
   std::optional<std::vector<UntilState>>& known = index.widths_[size_t(kind)];
   if (known) return *known;
   std::vector<UntilState> states;
   const Evidence evidence{index, {}};
-  const plan::KindDesign* design = plan::designOf(index.plan(), kind);
+  const KindDesign* design = plan::designOf(index.plan(), kind);
   for (const plan::Until& until : design ? design->until : std::vector<plan::Until>()) {
     UntilState& state = states.emplace_back();
     state.kind = kind;
@@ -239,16 +239,16 @@ std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind) {
   return states;
 }
 
-bool looksAtWidths(const Index& index, plan::TrialKind kind) {
+bool looksAtWidths(const Index& index, TrialKind kind) {
   unsigned repetitions = 0;
   for (unsigned number = 0; number < index.places(); ++number)
     repetitions = std::max(repetitions, index.of(kind, number).ended);
   return repetitions < 128 || repetitions % std::bit_floor(repetitions / 64) == 0;
 }
 
-std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind, std::span<const BlockUnderWay> under_way) {
-  const plan::KindDesign* design = plan::designOf(index.plan(), kind);
-  std::vector<plan::Place> places;
+std::vector<Place> nextBlock(const Index& index, TrialKind kind, std::span<const BlockUnderWay> under_way) {
+  const KindDesign* design = plan::designOf(index.plan(), kind);
+  std::vector<Place> places;
   if (!design) return places;
   const Deficits blocks = wanted(index, *design, progressOf(index, kind, under_way));
   for (unsigned number = 0; number < blocks.size(); ++number)
@@ -256,8 +256,8 @@ std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind, std
   return places;
 }
 
-Remaining remaining(const Index& index, plan::TrialKind kind) {
-  const plan::KindDesign* design = plan::designOf(index.plan(), kind);
+Remaining remaining(const Index& index, TrialKind kind) {
+  const KindDesign* design = plan::designOf(index.plan(), kind);
   Remaining left;
   if (!design) return left;
   const Deficits wanting = wanted(index, *design, progressOf(index, kind));
@@ -272,7 +272,7 @@ Remaining remaining(const Index& index, plan::TrialKind kind) {
   return left;
 }
 
-unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design) {
+unsigned repetitionsAsked(const Index& index, const KindDesign& design) {
   for (const unsigned look : design.looks) {
     const Progress progress = progressOf(index, design.kind);
     if (largest(deficitsAt(index, design.kind, progress, look, mostTried(design, look))) > 0) return look;
@@ -282,18 +282,18 @@ unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design) {
   return design.repeat;
 }
 
-const plan::KindDesign* endedAtLook(const Index& index) {
-  for (const plan::KindDesign& design : index.plan().design.kinds)
+const KindDesign* endedAtLook(const Index& index) {
+  for (const KindDesign& design : index.plan().design.kinds)
     if (repetitionsAsked(index, design) < design.repeat && nextBlock(index, design.kind).empty()) return &design;
   return nullptr;
 }
 
 Evidence gather(const Index& index) {
   Evidence evidence{index, {}};
-  for (const plan::KindDesign& design : index.plan().design.kinds) {
+  for (const KindDesign& design : index.plan().design.kinds) {
     std::vector<bool>& wanted = evidence.wanted[size_t(design.kind)];
     wanted.resize(index.places());
-    for (const plan::Place& place : nextBlock(index, design.kind)) {
+    for (const Place& place : nextBlock(index, design.kind)) {
       const unsigned number = *index.number(place);
       wanted[number] = true;
       for (const unsigned row : index.rowsOf(number)) wanted[row] = true;
@@ -302,7 +302,7 @@ Evidence gather(const Index& index) {
   return evidence;
 }
 
-unsigned fewestRepetitions(const Index& index, plan::TrialKind kind) {
+unsigned fewestRepetitions(const Index& index, TrialKind kind) {
   unsigned fewest = UINT_MAX;
   const auto possible = [&](unsigned number) { return index.asked(kind, number) && !index.givenUp(kind, number); };
   for (unsigned number = 0; number < index.places(); ++number)
@@ -314,7 +314,7 @@ unsigned fewestRepetitions(const Index& index, plan::TrialKind kind) {
 
 bool lacksTrials(const Index& index) {
   const auto& kinds = index.plan().design.kinds;
-  return std::ranges::any_of(kinds, [&](const plan::KindDesign& design) {
+  return std::ranges::any_of(kinds, [&](const KindDesign& design) {
     const Progress progress = progressOf(index, design.kind);
     return largest(deficitsAt(index, design.kind, progress, repetitionsAsked(index, design), std::nullopt)) > 0;
   });

@@ -19,7 +19,7 @@ namespace expc::judge {
 /// they are.
 struct BlockUnderWay {
   int64_t block = 0;
-  std::vector<plan::Place> places;
+  std::vector<Place> places;
 };
 
 /// The rest of one kind of trial if nothing more is lost, for the progress bar, and what is stored of it.
@@ -47,31 +47,30 @@ struct Remaining {
 /// every `until` is met (where looksAtWidths) or there are `repeat_most`; every block is then of all places that have
 /// not been tried so often, also one that makes up for what was lost, and what is lost is made up for within
 /// `repeat_most`.
-std::vector<plan::Place> nextBlock(const Index& index, plan::TrialKind kind,
-                                   std::span<const BlockUnderWay> under_way = {});
+std::vector<Place> nextBlock(const Index& index, TrialKind kind, std::span<const BlockUnderWay> under_way = {});
 
 /// How many blocks and trials nextBlock will still ask for if every trial ends well (and, where repetitions adapt, if
 /// the next block is the last). Blocks are appended whole, so `blocks` is the largest need of a point or cell and
 /// `trials` the sum over the points.
-Remaining remaining(const Index& index, plan::TrialKind kind);
+Remaining remaining(const Index& index, TrialKind kind);
 
 /// Whether this is a number of repetitions at which `until` is looked at: at every one up to 128, from there on at
 /// about every hundredth more. Looking costs as much as there are repetitions, so a block costs the same however many
 /// there are.
-bool looksAtWidths(const Index& index, plan::TrialKind kind);
+bool looksAtWidths(const Index& index, TrialKind kind);
 
 /// How wide the intervals are that `until` speaks of; empty if the kind's repetitions do not adapt. Cells that cannot
 /// run or that ran out of memory are left aside, and those without an interval that get no further trial: no repetition
 /// makes them narrower.
-std::vector<UntilState> untilStates(const Index& index, plan::TrialKind kind);
+std::vector<UntilState> untilStates(const Index& index, TrialKind kind);
 
 /// The repetitions that a design asks for now: up to its next look; where a look decided every criterion of the kind,
 /// those that it had; else all.
-unsigned repetitionsAsked(const Index& index, const plan::KindDesign& design);
+unsigned repetitionsAsked(const Index& index, const KindDesign& design);
 /// The design whose trials ended before all that were planned because a look decided; null: none.
-const plan::KindDesign* endedAtLook(const Index& index);
+const KindDesign* endedAtLook(const Index& index);
 /// Repetitions of the place or group with the fewest, of all that are asked for.
-unsigned fewestRepetitions(const Index& index, plan::TrialKind kind);
+unsigned fewestRepetitions(const Index& index, TrialKind kind);
 
 /// Whether some point or pair that can run has not got the repetitions that the design asks for at least, whether or
 /// not it will be tried again.

@@ -132,7 +132,7 @@ TEST_CASE("unavailable points are never asked for, nor is a pair with one") {
   Records records;
   const auto points = nextBlock(Index(plan, records.results), TrialKind::Timed);
   CHECK(points.size() == 5);
-  CHECK(std::find(points.begin(), points.end(), "fp32-2") == points.end());
+  CHECK(!is_contained(points, "fp32-2"));
   CHECK(runAll(plan, TrialKind::Timed, records, kAllWell) == std::vector<size_t>(7, 5));
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("records that are no outcome, or come twice, change nothing") {
   records.add("bf16-1", TrialKind::Timed, 1, TrialStatus::Valid);
   records.results.trials.push_back(records.results.trials.back());
   const auto points = nextBlock(Index(twice, records.results), TrialKind::Timed);
-  CHECK(std::find(points.begin(), points.end(), "bf16-1") != points.end());
+  CHECK(is_contained(points, "bf16-1"));
 }
 
 }  // namespace expc::judge

@@ -25,8 +25,7 @@ Reading readMetric(const Index& index, const std::string& metric, const PlaceOut
 
 /// One trial's reading of a metric: a number, or the last of a series. A derived metric is computed from the trial's
 /// other metrics and, where it is known, the parameters of its point. A diverged value is worst, as above.
-Reading readMetric(const plan::Plan& plan, const plan::Point* point, const store::Trial& trial,
-                   const std::string& metric);
+Reading readMetric(const Plan& plan, const Point* point, const Trial& trial, const std::string& metric);
 
 /// One measured value.
 struct PointValue {
@@ -35,11 +34,11 @@ struct PointValue {
 };
 
 /// The finite values of a metric at a point, by block and session: of valid trials.
-std::vector<PointValue> valuesAt(const Index& index, const plan::Metric& metric, const plan::Point& point);
+std::vector<PointValue> valuesAt(const Index& index, const Metric& metric, const Point& point);
 
 /// The value that the plan's references give for a term over points: a published metric, or a comparison of published
 /// ones. It has no interval. Empty where some part is not published. The first reference that has a value counts.
-std::optional<double> publishedValue(const plan::Plan& plan, const plan::Term& term);
-std::optional<double> publishedValue(const plan::Plan& plan, const plan::Point& point, const plan::Metric& metric);
+std::optional<double> publishedValue(const Plan& plan, const plan::Term& term);
+std::optional<double> publishedValue(const Plan& plan, const Point& point, const Metric& metric);
 
 }  // namespace expc::judge

@@ -9,9 +9,9 @@
 
 namespace expc::judge {
 
-std::optional<Resolution> resolutionBefore(const plan::Plan& plan, const plan::Criterion& criterion, double noise) {
+std::optional<Resolution> resolutionBefore(const Plan& plan, const Criterion& criterion, double noise) {
   if (criterion.not_asked || criterion.cells.empty()) return std::nullopt;
-  const plan::KindDesign* design = plan::designOf(plan, criterion.cells[0].kind);
+  const KindDesign* design = plan::designOf(plan, criterion.cells[0].kind);
   if (!design) return Resolution{Resolution::NoTrials};
   const unsigned n = design->repeat;
   if (criterion.infeasible) return Resolution{Resolution::Memory, n};
@@ -25,7 +25,7 @@ std::optional<Resolution> resolutionBefore(const plan::Plan& plan, const plan::C
   // Below a number of pairs no interval of ranks reaches the confidence at all.
   const unsigned needed = stats::minimumPairs(confidence);
   if (n < needed) return Resolution{Resolution::TooFew, n, needed};
-  if (criterion.cells[0].estimator != plan::Estimator::PairedRatio) return Resolution{Resolution::Interval, n, needed};
+  if (criterion.cells[0].estimator != Estimator::PairedRatio) return Resolution{Resolution::Interval, n, needed};
   return Resolution{Resolution::HalfWidth, n, needed, stats::expectedHalfWidth(noise, n, confidence)};
 }
 

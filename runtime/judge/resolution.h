@@ -25,6 +25,6 @@ struct Resolution {
 };
 
 /// `noise`: the coefficient of variation of one run. Nothing for a criterion that is not asked or has no cells.
-std::optional<Resolution> resolutionBefore(const plan::Plan& plan, const plan::Criterion& criterion, double noise);
+std::optional<Resolution> resolutionBefore(const Plan& plan, const Criterion& criterion, double noise);
 
 }  // namespace expc::judge

@@ -22,7 +22,7 @@ const Summary* Judgement::find(const std::string& point, const std::string& metr
                 [](const Summary& summary) { return std::pair(summary.point, summary.metric); });
 }
 
-const PointStatus* Judgement::status(const std::string& point, plan::TrialKind kind) const {
+const PointStatus* Judgement::status(const std::string& point, TrialKind kind) const {
   return lookUp(points, points_at_, {point, kind},
                 [](const PointStatus& status) { return std::pair(status.point, status.kind); });
 }

@@ -207,7 +207,7 @@ struct CriterionResult {
 
 /// How wide the widest interval of an `until` is.
 struct UntilState {
-  plan::TrialKind kind = plan::TrialKind::Timed;
+  TrialKind kind = TrialKind::Timed;
   plan::Until until;
   std::optional<double> widest;  // in the sense of the `until`; absent: some cell has no interval yet
   std::string where;             // the labels of that cell
@@ -231,7 +231,7 @@ struct Endings {
 
 struct PointStatus : Endings {
   std::string point;
-  plan::TrialKind kind = plan::TrialKind::Timed;
+  TrialKind kind = TrialKind::Timed;
   unsigned planned = 0;
   unsigned lost = 0;                            // repetitions in which every attempt failed
   std::vector<std::string> not_on_device = {};  // metrics that its trials found no way to measure, by name
@@ -265,12 +265,16 @@ struct Judgement {
   std::vector<Missing> missing;  // points, metrics at points, cells of comparisons; criteria speak for themselves
 
   const Summary* find(const std::string& point, const std::string& metric) const;
-  const PointStatus* status(const std::string& point, plan::TrialKind kind) const;
+  const PointStatus* status(const std::string& point, TrialKind kind) const;
 
  private:
   // Where they are: made when somebody asks, and again when there are others.
   mutable std::map<std::pair<std::string, std::string>, size_t> summaries_at_;
-  mutable std::map<std::pair<std::string, plan::TrialKind>, size_t> points_at_;
+  mutable std::map<std::pair<std::string, TrialKind>, size_t> points_at_;
 };
 
 }  // namespace expc::judge
+
+namespace expc {
+using judge::CellEstimate, judge::CriterionResult, judge::Judgement, judge::PointStatus, judge::Verdict;
+}

@@ -10,7 +10,6 @@ namespace expc::judge {
 
 /// Calls `visit` with each point that a trial measured, and what it measured there: of a process each of its points, of
 /// which the first has the values of the process as well. Null for a point that the plan does not have.
-void forEachPoint(const plan::Plan& plan, const store::Trial& trial,
-                  function_ref<void(const plan::Point*, const store::Trial&)> visit);
+void forEachPoint(const Plan& plan, const Trial& trial, function_ref<void(const Point*, const Trial&)> visit);
 
 }  // namespace expc::judge

@@ -335,7 +335,7 @@ TEST_CASE("a geometric mean has one value a block, of all parts or of none, and 
 TEST_CASE("a rate that was infinite diverged: it is as bad as a timeout, and no median lies between opposite ends") {
   plan::Plan plan = study(2);
   Records records;
-  records.add(id("fp64", 1), TrialKind::Timed, 1, TrialStatus::Valid, {{"images_per_s", HUGE_VAL}});
+  records.add(id("fp64", 1), TrialKind::Timed, 1, TrialStatus::Valid, {{"images_per_s", INFINITY}});
   records.add(id("fp64", 1), TrialKind::Timed, 2, TrialStatus::Timeout);
   const Judgement judgement = judge(plan, records.results);
   const Summary* summary = judgement.find(id("fp64", 1), "images_per_s");
@@ -343,7 +343,7 @@ TEST_CASE("a rate that was infinite diverged: it is as bad as a timeout, and no 
   CHECK(summary->n == 2);
   CHECK(summary->diverged == 1);
   CHECK(summary->timeouts == 1);
-  CHECK(summary->median == -HUGE_VAL);
+  CHECK(summary->median == -INFINITY);
 }
 
 }  // namespace expc::judge

@@ -302,8 +302,7 @@ TEST_CASE("values of several sessions scatter twice: inside and between") {
   CHECK(summary->spreads->sessions == 3);
   const CriterionResult result =
       judged(plan, criterion(metricCells(plan, "step_time"), atMost(1, "1s"), "s", 0.95), records);
-  CHECK(std::count_if(result.cells.begin(), result.cells.end(), [](const auto& cell) { return bool(cell.spreads); }) ==
-        1);
+  CHECK(std::ranges::count_if(result.cells, [](const auto& cell) { return bool(cell.spreads); }) == 1);
   Records one;
   one.pairs(7, 1.2);
   CHECK_FALSE(judge(plan, one.results).find(id("fp32", 1), "step_time")->spreads);

@@ -106,7 +106,7 @@ void joinGpus(const Nvml& nvml, std::vector<Gpu>& gpus) {
       if (i == j || !devices[i] || !devices[j]) continue;
       gpus[i].ways[gpus[j].index] = {
           commonPlace(nvml, devices[i], devices[j]),
-          base::valueIn(links[i].to_card, gpus[j].pci_bus).value_or(std::min(links[i].to_switch, links[j].to_switch))};
+          valueIn(links[i].to_card, gpus[j].pci_bus).value_or(std::min(links[i].to_switch, links[j].to_switch))};
     }
   }
 }
@@ -175,7 +175,7 @@ void prepend(std::vector<std::string>& environment, const char* variable, const 
   const char* others = std::getenv(variable);
   const std::string before = others ? others : "";
   if (before.find(entry) == std::string::npos)
-    environment.push_back(std::string(variable) + "=" + entry + (before.empty() ? "" : ":" + before));
+    environment.push_back(std::string(variable) + "=" + entry + base::framed(":", before));
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ Expected<DeviceLeases> DeviceLeases::take(const std::vector<Slot>& slots, const 
     for (std::string& name : namesOf(slot)) names.insert(std::move(name));
   std::map<std::string, std::vector<std::string>> by_owner;
   for (const std::string& name : names) {
-    leases.locks_.push_back({name, base::Descriptor(openLock(folder + "/" + name))});
+    leases.locks_.push_back({name, Descriptor(openLock(folder + "/" + name))});
     const int fd = leases.locks_.back().fd;
     if (fd < 0) return unlocked(folder + "/" + name);
     // Nobody waits for a lock, so two runs that want each other's devices cannot deadlock.
@@ -159,7 +159,7 @@ void putFreeFirst(std::vector<Gpu>& gpus, const std::string& folder) {
   std::ranges::stable_partition(gpus, [&](const Gpu& gpu) {
     if (folder.empty()) return true;
     // The lock is only tried: it ends with `fd`, at the end of each look.
-    const base::Descriptor fd(open((folder + "/" + gpu.uuid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const Descriptor fd(open((folder + "/" + gpu.uuid).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     return fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) == 0 && stuckIn(textOf(fd)).empty());
   });
 }

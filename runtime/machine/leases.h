@@ -34,7 +34,7 @@ class DeviceLeases {
  private:
   struct Lock {
     std::string name;  // "GPU-…", "core-3"
-    base::Descriptor fd;
+    Descriptor fd;
   };
   std::vector<Lock> locks_;
 };

@@ -87,3 +87,7 @@ struct Slot {
 };
 
 }  // namespace expc::machine
+
+namespace expc {
+using machine::Machine;
+}

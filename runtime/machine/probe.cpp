@@ -149,7 +149,7 @@ void readTopology(Machine& machine) {
 }
 
 /// Paths as an object, other card -> text: {"1": "NV4"}.
-void describeWays(base::JsonRecord& io, std::map<unsigned, Way>& ways) {
+void describeWays(JsonRecord& io, std::map<unsigned, Way>& ways) {
   json::Object texts;
   for (const auto& [other, way] : ways) texts[std::to_string(other)] = wayText(way);
   io.field("ways", texts);
@@ -164,7 +164,7 @@ void describeWays(base::JsonRecord& io, std::map<unsigned, Way>& ways) {
 }
 
 /// The fields of a GPU as JSON.
-void describeGpu(base::JsonRecord& io, Gpu& gpu) {
+void describeGpu(JsonRecord& io, Gpu& gpu) {
   io.required(EXPC_NAMED(gpu, index, name, uuid), "memory", gpu.memory_bytes, EXPC_NAMED(gpu, pci_bus, null));
   io.optional("memory_node", gpu.memory_node, -1);
   describeWays(io, gpu.ways);
@@ -202,12 +202,12 @@ Machine probe(const std::optional<NullGpus>& null_gpus) {
   return machine;
 }
 
-void describe(base::JsonRecord& io, Machine& machine) {
+void describe(JsonRecord& io, Machine& machine) {
   io.required(EXPC_NAMED(machine, host, boot_id, kernel, os, cpu_model, sockets, cores, threads));
   io.field("allowed_cores", machine.allowed, 0);
   io.list("packages", machine.packages,
-          [](base::JsonRecord& one, Package& package) { one.field("cores", package.cores, 0); });
-  io.list("nodes", machine.nodes, [](base::JsonRecord& one, NumaNode& node) {
+          [](JsonRecord& one, Package& package) { one.field("cores", package.cores, 0); });
+  io.list("nodes", machine.nodes, [](JsonRecord& one, NumaNode& node) {
     one.field("index", node.index);
     one.field("cores", node.cores, 0);
   });

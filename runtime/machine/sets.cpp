@@ -109,7 +109,7 @@ std::optional<Way> wayFrom(StringRef text) {
 /// The path between two slots: of GPUs by NVLink and PCIe, of CPU slots by NUMA node and socket.
 static Way wayBetween(const Machine& machine, const Slot& one, const Slot& other) {
   if (const Gpu *from = gpuOf(machine, one), *to = gpuOf(machine, other); from && to)
-    return base::valueIn(from->ways, to->index).value_or(Way{});
+    return valueIn(from->ways, to->index).value_or(Way{});
   // CPU slots have no links; the terms of GPUs are reused for same node, same socket and different sockets.
   const int node = placeOf(machine.nodes, one.cores), socket = placeOf(machine.packages, one.cores);
   if (node < 0 || socket < 0) return {};
@@ -174,7 +174,7 @@ const std::vector<AlikeSets::Kind>& AlikeSets::kinds(unsigned wanted) const {
   if (!is_new || wanted == 0 || wanted > devices_.size()) return kinds;
   for (const Set& set : candidates(wanted, devices_.size())) {
     Kind kind = kindOf(set);
-    auto found = std::ranges::find_if(kinds, [&](const Kind& one) { return one.name == kind.name; });
+    auto found = std::ranges::find(kinds, kind.name, &Kind::name);
     if (found == kinds.end()) found = kinds.insert(kinds.end(), std::move(kind));
     found->sets.push_back(set);
   }

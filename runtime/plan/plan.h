@@ -533,6 +533,14 @@ struct Plan {
   bool tells(const Metric& metric, const Point& point) const;
   /// The metric with this name, measured or derived, or null.
   const Metric* findMetric(std::string_view name) const;
+  /// Whether some workload is a command.
+  bool hasCommands() const {
+    return std::ranges::any_of(workloads, [](const Workload& one) { return one.command.has_value(); });
+  }
+  /// Whether some workload is built in; only these have profiles.
+  bool hasBuiltIn() const {
+    return std::ranges::any_of(workloads, [](const Workload& one) { return !one.command; });
+  }
   /// Whether some workload has services.
   bool hasServices() const;
   /// Whether a command's output is where the metric is read. Any other is measured from outside, or by a worker.
@@ -632,3 +640,9 @@ void describeTimeout(base::JsonRecord& io, std::optional<double>& seconds);
 std::optional<std::string> whyNoName(std::string_view text);
 
 }  // namespace expc::plan
+
+namespace expc {
+/// The words of a plan that need no prefix.
+using plan::Comparison, plan::Criterion, plan::Estimator, plan::KindDesign, plan::Metric, plan::MetricTerm, plan::Place,
+    plan::Plan, plan::Point, plan::TrialKind;
+}  // namespace expc

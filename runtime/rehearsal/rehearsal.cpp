@@ -1,4 +1,4 @@
-// Describes the file once for reading and writing (base::JsonRecord), and computes the least time of a step from
+// Describes the file once for reading and writing (JsonRecord), and computes the least time of a step from
 // what a rehearsal counted (a roofline: each resource alone, the largest wins).
 
 #include "runtime/rehearsal/rehearsal.h"
@@ -18,8 +18,6 @@
 
 namespace expc::rehearsal {
 namespace {
-
-using base::JsonRecord;
 using json::Value;
 
 constexpr llvm::StringLiteral kSchema = "expc.rehearsal/1";
@@ -73,7 +71,7 @@ constexpr std::string_view kLimits[] = {"products", "memory", "link", "host link
 std::optional<double> productSeconds(const protocol::RehearsedRank& rank, double devices, const plan::Rates& rates) {
   std::optional<double> seconds;
   for (const auto& [type, operations] : rank.operations)
-    if (const auto* rate = base::entryOf(rates.products, type))
+    if (const auto* rate = entryOf(rates.products, type))
       seconds = seconds.value_or(0) + operations / (*rate * devices);
   return seconds;
 }
@@ -104,12 +102,12 @@ std::optional<double> over(double amount, const std::optional<double>& rate) {
 std::string_view toString(Outcome outcome) { return base::wordOf(kOutcomes, outcome); }
 
 const Point* Study::find(std::string_view point) const {
-  const auto found = std::ranges::find_if(points, [&](const Point& one) { return one.point == point; });
+  const auto found = std::ranges::find(points, point, &Point::point);
   return found == points.end() ? nullptr : &*found;
 }
 
 void Study::put(Point point) {
-  const auto found = std::ranges::find_if(points, [&](const Point& p) { return p.point == point.point; });
+  const auto found = std::ranges::find(points, point.point, &Point::point);
   if (found == points.end())
     points.push_back(std::move(point));
   else
@@ -125,8 +123,7 @@ std::string folderOf(const std::string& results) { return (std::filesystem::path
 Expected<std::string> pathOf(const std::string& results, const std::string& study) {
   const auto why = plan::whyNoName(study);
   if (!why) return (std::filesystem::path(folderOf(results)) / (study + ".json")).string();
-  return llvm::createStringError(
-      fmt::format("a study called '{}' has no file of rehearsals: its name {}", study, *why));
+  return failure("a study called '{}' has no file of rehearsals: its name {}", study, *why);
 }
 
 Expected<Study> read(const std::string& results, const std::string& study) {
@@ -134,7 +131,7 @@ Expected<Study> read(const std::string& results, const std::string& study) {
   if (!files::isThere(path)) return Study{study, {}};
   auto buffer = files::read(path, kMostBytes);
   if (!buffer) return unreadable(path, toString(buffer.takeError()));
-  Expected<Value> json = base::parseJson((*buffer)->getBuffer());
+  Expected<Value> json = parseJson((*buffer)->getBuffer());
   if (!json) return unreadable(path, toString(json.takeError()));
   Expected<Study> found = studyFromJson(*json);
   if (!found) return unreadable(path, toString(found.takeError()));
@@ -147,8 +144,7 @@ Error write(const std::string& results, const Study& study) {
   std::string path = TRY(pathOf(results, study.study));
   Error error = files::write(path, base::prettyJson(toJson(study)) + "\n", files::Links::Refused);
   if (!error) return error;
-  return llvm::createStringError(
-      fmt::format("{}; make the folder writable, or choose another with --results DIR", toString(std::move(error))));
+  return failure("{}; make the folder writable, or choose another with --results DIR", std::move(error));
 }
 
 std::string_view toString(Limit limit) { return kLimits[size_t(limit)]; }
@@ -174,7 +170,7 @@ std::optional<LeastTime> leastStep(const protocol::Rehearsed& rehearsed, unsigne
 /// The share of an epoch's steps that a quality trial takes at least: it may hold out a tenth of the rows.
 constexpr double kTrained = 0.9;
 
-std::optional<double> leastDeviceSeconds(const plan::Plan& plan, const Study& study) {
+std::optional<double> leastDeviceSeconds(const Plan& plan, const Study& study) {
   std::optional<double> total;
   for (const plan::Point& point : plan.points) {
     const Point* seen = study.find(point.id);
@@ -182,7 +178,7 @@ std::optional<double> leastDeviceSeconds(const plan::Plan& plan, const Study& st
     const unsigned devices = plan::devicesOf(point);
     const auto least = leastStep(*seen->rehearsed, devices, plan.rates);
     if (!least) continue;
-    for (const plan::KindDesign& kind : plan.design.kinds) {
+    for (const KindDesign& kind : plan.design.kinds) {
       const auto epochs = kind.settings.getNumber("epochs");
       if (epochs && (seen->outcome != Outcome::Runs || seen->rehearsed->epoch_steps == 0)) continue;
       const double each =

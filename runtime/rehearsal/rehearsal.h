@@ -97,6 +97,6 @@ std::optional<LeastTime> leastStep(const protocol::Rehearsed& rehearsed, unsigne
 
 /// The least time of all steps of a plan, in seconds of one device: of the points that were rehearsed. Trials that
 /// count in epochs count where the data was there. Nothing if no point has a bound.
-std::optional<double> leastDeviceSeconds(const plan::Plan& plan, const Study& study);
+std::optional<double> leastDeviceSeconds(const Plan& plan, const Study& study);
 
 }  // namespace expc::rehearsal

@@ -29,15 +29,13 @@
 namespace expc::report {
 namespace {
 
-using judge::Verdict;
-
 /// The outcomes, the worst first, since that decides what a study's answer leads with.
 enum class Outcome { Broken, Fails, Open, Holds, NotRun, NotJudged };
 constexpr std::pair<Outcome, const char*> kWords[] = {
     {Outcome::Broken, "Does not run"}, {Outcome::Fails, "No"},           {Outcome::Open, "Undecided"},
     {Outcome::Holds, "Yes"},           {Outcome::NotRun, "Not run yet"}, {Outcome::NotJudged, "Not judged"}};
 
-Outcome outcomeOf(const judge::CriterionResult& result) {
+Outcome outcomeOf(const CriterionResult& result) {
   if (result.verdict == Verdict::Broken) return Outcome::Broken;
   if (result.verdict == Verdict::NotRun) return Outcome::NotRun;
   switch (judge::meaningOf(result).answer) {
@@ -54,7 +52,7 @@ Outcome outcomeOf(const judge::CriterionResult& result) {
 
 /// Whether a claim is one assertion about all of its cells, or about some of them: `exists` behind `forall` has no
 /// sentence of its own.
-bool isPlain(const plan::Criterion& criterion) {
+bool isPlain(const Criterion& criterion) {
   const auto alike = [&](const auto& self, const plan::Claim& claim) -> bool {
     return claim.kind == plan::Claim::Kind::Cell ||
            (claim.kind == criterion.claim.kind &&
@@ -65,7 +63,7 @@ bool isPlain(const plan::Criterion& criterion) {
 
 /// Returns what is said of a claim behind the word of its outcome. An open one is a question, unless its intervals have
 /// an answer that does not stand. Other claims than plain ones are told by the lines of their verdicts.
-std::string phraseOf(const describe::Findings& findings, const Judged& of) {
+std::string phraseOf(const Findings& findings, const Judged& of) {
   const std::string& name = of.result.name;
   const bool plain = isPlain(of.criterion);
   switch (outcomeOf(of.result)) {
@@ -78,9 +76,7 @@ std::string phraseOf(const describe::Findings& findings, const Judged& of) {
     case Outcome::Open:
       return "whether " + (plain ? claimSentence(findings, of) : name + " holds");
     case Outcome::NotRun: {
-      const auto unsaid = [](const judge::CellEstimate& cell) {
-        return !cell.why || cell.why->code == plan::Reason::NotRun;
-      };
+      const auto unsaid = [](const CellEstimate& cell) { return !cell.why || cell.why->code == plan::Reason::NotRun; };
       if (!of.result.why && std::ranges::all_of(of.result.cells, unsaid)) return name;
       break;
     }
@@ -94,18 +90,16 @@ std::string phraseOf(const describe::Findings& findings, const Judged& of) {
 }
 
 /// Returns by how much identical runs differ where a claim allows less.
-std::string untrustedText(const plan::Plan& plan, const judge::Distrust& distrust) {
+std::string untrustedText(const Plan& plan, const judge::Distrust& distrust) {
   const judge::ControlResult& control = distrust.control;
-  const plan::Metric* metric = plan.findMetric(control.metric);
+  const Metric* metric = plan.findMetric(control.metric);
   const bool ratio = control.ratio || !metric;
   const std::string unit = ratio ? "x" : metric->unit, dimension = ratio ? "" : metric->dimension;
   const double gap = distrust.gap / 2;
-  const std::string allowed =
-      ratio ? base::formatQuantity(gap, "", "share") : base::formatQuantity(gap, unit, dimension);
-  const judge::CellEstimate& found = control.estimate;
-  const std::string size = found.estimate && found.interval
-                               ? base::formatEstimate(*found.estimate, *found.interval, unit, dimension)
-                               : "unknown";
+  const std::string allowed = ratio ? formatQuantity(gap, "", "share") : formatQuantity(gap, unit, dimension);
+  const CellEstimate& found = control.estimate;
+  const std::string size =
+      found.estimate && found.interval ? formatEstimate(*found.estimate, *found.interval, unit, dimension) : "unknown";
   return fmt::format("Untrusted: in {} two identical runs of {} differ by {}, and this claim allows {}.",
                      control.metric, judge::placeLabel(plan, plan.findPoint(control.point)), size, allowed);
 }
@@ -124,7 +118,7 @@ std::string doubtOf(const Judged& of) {
 
 /// Returns how to get an interval of values that were equal in all trials; "" if they were not.
 std::string equalText(const Judged& of) {
-  for (const judge::CellEstimate& cell : of.result.cells)
+  for (const CellEstimate& cell : of.result.cells)
     if (cell.steps && cell.steps->readings == 1 && cell.interval && cell.cell < of.criterion.cells.size())
       return stepsText(of.plan, of.criterion.cells[cell.cell], *cell.steps) +
              "; if it has no such step, declare it `exact`.";
@@ -132,7 +126,7 @@ std::string equalText(const Judged& of) {
 }
 
 /// Returns the sentences that follow the result of one claim: its numbers, and why it does not stand.
-std::vector<std::string> evidenceOf(const describe::Findings& findings, const Judged& of, bool brief = false) {
+std::vector<std::string> evidenceOf(const Findings& findings, const Judged& of, bool brief = false) {
   std::vector<std::string> all;
   const Outcome outcome = outcomeOf(of.result);
   const bool judged = outcome == Outcome::Holds || outcome == Outcome::Fails || outcome == Outcome::Open;
@@ -146,12 +140,12 @@ std::vector<std::string> evidenceOf(const describe::Findings& findings, const Ju
 }
 
 /// Returns the best point of the first metric with a direction, for a study that claims nothing.
-Answer bestPoint(const describe::Findings& findings) {
+Answer bestPoint(const Findings& findings) {
   const auto& [plan, judgement, results] = findings;
   std::vector<std::string> names = textsOf(plan.tables, &plan::Table::subject);
-  for (const plan::Metric& metric : plan.metrics) names.push_back(metric.name);
+  for (const Metric& metric : plan.metrics) names.push_back(metric.name);
   for (const std::string& name : names) {
-    const plan::Metric* metric = plan.findMetric(name);
+    const Metric* metric = plan.findMetric(name);
     if (!metric || !metric->better) continue;
     const bool lower = *metric->better == plan::Direction::Lower;
     const judge::Summary* best = nullptr;
@@ -160,8 +154,8 @@ Answer bestPoint(const describe::Findings& findings) {
           (!best || (lower ? *one.median < *best->median : *one.median > *best->median)))
         best = &one;
     if (!best) continue;
-    const plan::Point* point = plan.findPoint(best->point);
-    const std::string value = base::formatQuantity(*best->median, metric->unit, metric->dimension);
+    const Point* point = plan.findPoint(best->point);
+    const std::string value = formatQuantity(*best->median, metric->unit, metric->dimension);
     const std::string n = best->n == 1 ? "one run" : fmt::format("median of {} runs", best->n);
     const std::string text = plan.points.size() > 1 ? fmt::format("{} {}: {} at {} ({}).", lower ? "Lowest" : "Highest",
                                                                   name, value, judge::placeLabel(plan, point), n)
@@ -172,7 +166,7 @@ Answer bestPoint(const describe::Findings& findings) {
 }
 
 /// Returns the condition of the study that matters most; "" if there is none.
-std::string conditionOf(const describe::Findings& findings, const std::vector<Judged>& lead, Answer& answer) {
+std::string conditionOf(const Findings& findings, const std::vector<Judged>& lead, Answer& answer) {
   const auto& [plan, judgement, results] = findings;
   if (coresStandForGpus(plan, results)) return "Measured on CPU cores, not GPUs.";
   for (const Judged& of : lead)
@@ -204,7 +198,7 @@ std::string othersText(const std::map<Outcome, std::vector<Judged>>& groups, Out
       {Outcome::NotJudged, {"cannot be judged here", "cannot be judged here"}}};
   std::vector<std::string> texts;
   for (const auto& [outcome, verbs] : kTexts) {
-    const auto* group = base::entryOf(groups, outcome);
+    const auto* group = entryOf(groups, outcome);
     if (outcome == lead || !group) continue;
     const size_t count = group->size();
     texts.push_back(fmt::format("{} {}", texts.empty() ? counted(count, "other claim") : std::to_string(count),
@@ -214,7 +208,7 @@ std::string othersText(const std::map<Outcome, std::vector<Judged>>& groups, Out
 }
 
 /// Returns " (narrowed to gpus=2 by -D)" for what the command line selected or replaced; "" without that.
-std::string narrowedText(const plan::Plan& plan) {
+std::string narrowedText(const Plan& plan) {
   std::vector<std::string> levels, others;
   for (const std::string& text : plan.overrides) {
     const std::string name = text.substr(0, text.find('='));
@@ -246,7 +240,7 @@ std::string Answer::markup() const {
                      htmlProse(one.text));
 }
 
-Answer answerOf(const describe::Findings& findings, bool brief) {
+Answer answerOf(const Findings& findings, bool brief) {
   const auto& [plan, judgement, results] = findings;
   if (judgement.null_cards)
     return {"fail", "Not judged", {"all numbers come from simulated GPUs, which compute nothing."}};
@@ -276,7 +270,7 @@ Answer answerOf(const describe::Findings& findings, bool brief) {
   return answer;
 }
 
-std::string answerText(const describe::Findings& findings, const Judged& of) {
+std::string answerText(const Findings& findings, const Judged& of) {
   const Outcome outcome = outcomeOf(of.result);
   Answer answer{"", kWords[size_t(outcome)].second, {phraseOf(findings, of) + "."}};
   for (std::string& text : evidenceOf(findings, of)) answer.sentences.push_back(std::move(text));

@@ -37,10 +37,10 @@ struct Answer {
 
 /// Returns the answer to the claims of a study; to a study without claims the best point of its first metric. With
 /// `brief` it leaves out numbers that a table below it has.
-Answer answerOf(const describe::Findings& findings, bool brief = false);
+Answer answerOf(const Findings& findings, bool brief = false);
 
 /// Returns the answer to one claim, without the conditions of the study: "No: slower is 1.03 times as fast as old
 /// (claimed: at least 1.2). 95 % interval 1.01x to 1.05x, 10 pairs."
-std::string answerText(const describe::Findings& findings, const Judged& of);
+std::string answerText(const Findings& findings, const Judged& of);
 
 }  // namespace expc::report

@@ -54,7 +54,7 @@ std::optional<Value> filledText(StringRef text, const Object& study) {
     if (hole == 0 && end + 1 == text.size() && out.empty()) return *value;
     out += text.take_front(hole);
     const auto words = value->getAsString();
-    out += words ? words->str() : base::canonicalJson(*value);
+    out += words ? words->str() : canonicalJson(*value);
     text = text.drop_front(end + 1);
   }
   return Value(out + text.str());
@@ -90,7 +90,7 @@ std::optional<Value> filledPart(const Value& part, const Object& study) {
 }  // namespace
 
 Object filled(std::string_view file, const Object& study) {
-  return std::move(*filledPart(cantFail(base::parseJson(file)), study)->getAsObject());
+  return std::move(*filledPart(cantFail(parseJson(file)), study)->getAsObject());
 }
 
 }  // namespace expc::report

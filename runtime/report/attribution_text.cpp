@@ -41,18 +41,13 @@ constexpr ViewText kViewTexts[] = {
     {"operator", "operators, own time",
      "operators of all threads, also of those that run in parallel with the step; waiting is included"}};
 
-/// Whether a workload is built in: only these have profiles.
-bool hasBuiltIn(const plan::Plan& plan) {
-  return std::ranges::any_of(plan.workloads, [](const plan::Workload& workload) { return !workload.command; });
-}
-
 /// Whether a criterion fails that compares timed trials, whose reason profiles could show.
-bool comparisonFails(const plan::Plan& plan, const judge::Judgement& judgement) {
-  return hasBuiltIn(plan) && std::ranges::any_of(plan.criteria, [&](const plan::Criterion& criterion) {
+bool comparisonFails(const Plan& plan, const Judgement& judgement) {
+  return plan.hasBuiltIn() && std::ranges::any_of(plan.criteria, [&](const Criterion& criterion) {
            const auto* judged = base::named(judgement.criteria, criterion.name);
-           return judged && judged->verdict == judge::Verdict::Fail &&
+           return judged && judged->verdict == Verdict::Fail &&
                   std::ranges::any_of(criterion.cells, [](const plan::Cell& cell) {
-                    return cell.kind == plan::TrialKind::Timed && cell.points.size() == 2;
+                    return cell.kind == TrialKind::Timed && cell.points.size() == 2;
                   });
          });
 }
@@ -69,9 +64,9 @@ struct LevelPair {
   std::string factor, treated, baseline;
 };
 /// Returns the levels of both points for every factor that has several; empty if the plan lacks a point.
-std::vector<LevelPair> levelPairs(const plan::Plan& plan, const describe::Attribution& attribution) {
+std::vector<LevelPair> levelPairs(const Plan& plan, const describe::Attribution& attribution) {
   std::vector<LevelPair> pairs;
-  const plan::Point *treated = plan.findPoint(attribution.treated), *baseline = plan.findPoint(attribution.baseline);
+  const Point *treated = plan.findPoint(attribution.treated), *baseline = plan.findPoint(attribution.baseline);
   for (size_t f = 0; treated && baseline && f < plan.factors.size(); ++f)
     if (plan.factors[f].levels.size() > 1)
       pairs.push_back({plan.factors[f].name, plan.levelLabel(*treated, f), plan.levelLabel(*baseline, f)});
@@ -79,11 +74,11 @@ std::vector<LevelPair> levelPairs(const plan::Plan& plan, const describe::Attrib
 }
 
 /// The heading of intervals.
-std::string intervalHead() { return base::formatConfidence(judge::kConfidence) + " interval"; }
+std::string intervalHead() { return formatConfidence(judge::kConfidence) + " interval"; }
 
 /// Formats a difference with its sign.
 std::string differenceText(double seconds) {
-  const std::string size = base::formatQuantity(std::abs(seconds), "s");
+  const std::string size = formatQuantity(std::abs(seconds), "s");
   return seconds > 0 ? "+" + size : seconds < 0 ? "-" + size : size;
 }
 
@@ -114,7 +109,7 @@ std::string bar(double difference, double largest) {
 }
 
 /// Names a pair: "precision=fp32 against fp64, gpus=1", levels that differ first.
-std::string pairText(const plan::Plan& plan, const describe::Attribution& attribution) {
+std::string pairText(const Plan& plan, const describe::Attribution& attribution) {
   std::vector<std::string> differing;
   std::string same;
   for (const auto& [factor, treated, baseline] : levelPairs(plan, attribution))
@@ -131,28 +126,28 @@ std::string pairText(const plan::Plan& plan, const describe::Attribution& attrib
 /// Returns the sentence about a whole step: "12.3 ms per step instead of 20.1 ms (-7.8 ms, 95 % interval [-8.1 ms,
 /// -7.4 ms]); means of 7 profile trials each, from the same blocks".
 std::string stepText(const describe::Attribution& attribution) {
-  const std::string interval =
-      attribution.interval ? fmt::format(", {} {}", intervalHead(), base::formatInterval(*attribution.interval, "s"))
-                           : std::string();
-  std::string text = fmt::format(
-      "{} per step instead of {} ({}{}); means of {} each, from the same blocks",
-      base::formatQuantity(attribution.treated_seconds, "s"), base::formatQuantity(attribution.baseline_seconds, "s"),
-      differenceText(attribution.difference()), interval, counted(attribution.blocks, "profile trial"));
+  const std::string interval = attribution.interval
+                                   ? fmt::format(", {} {}", intervalHead(), formatInterval(*attribution.interval, "s"))
+                                   : std::string();
+  std::string text =
+      fmt::format("{} per step instead of {} ({}{}); means of {} each, from the same blocks",
+                  formatQuantity(attribution.treated_seconds, "s"), formatQuantity(attribution.baseline_seconds, "s"),
+                  differenceText(attribution.difference()), interval, counted(attribution.blocks, "profile trial"));
   if (!attribution.interval) text += fmt::format("; an interval needs {}", stats::minimumPairs(judge::kConfidence));
   return text;
 }
 
 /// Returns warnings that a reader must see before taking the shares for a fact: the timed trials, or the profiles
 /// themselves, show no difference, or not yet.
-std::vector<std::string> cautions(const plan::Plan& plan, const describe::Attribution& attribution) {
+std::vector<std::string> cautions(const Plan& plan, const describe::Attribution& attribution) {
   std::vector<std::string> texts;
   // Three cases: the timed trials may not differ, or cannot tell yet, or the profiles themselves may not differ.
   if (const describe::TimedEffect* none = attribution.mayBeNone()) {
-    const plan::Comparison* found = base::named(plan.comparisons, none->comparison);
+    const Comparison* found = base::named(plan.comparisons, none->comparison);
     const std::string unit = found ? found->unit : "";
     texts.push_back(
         fmt::format("the timed trials show no clear difference ({} {}), so this breakdown may only divide noise",
-                    none->comparison, base::formatInterval(*none->interval, unit)));
+                    none->comparison, formatInterval(*none->interval, unit)));
   } else if (!attribution.timed.empty() &&
              std::ranges::none_of(attribution.timed,
                                   [](const describe::TimedEffect& one) { return one.interval.has_value(); })) {
@@ -187,10 +182,10 @@ Table viewTable(const describe::AttributionView& view, const std::pair<std::stri
   for (const describe::CategoryShare& category : categories) {
     Row row{{}, category.rest || category.beside ? "quiet" : ""};
     row.add(category.name + (category.beside ? ", beside these" : ""));
-    row.add(base::formatQuantity(category.treated, "s"));
-    row.add(base::formatQuantity(category.baseline, "s"));
+    row.add(formatQuantity(category.treated, "s"));
+    row.add(formatQuantity(category.baseline, "s"));
     row.add(differenceText(category.difference()));
-    if (intervals) row.add(category.interval ? base::formatInterval(*category.interval, "s") : "", Tone::Quiet);
+    if (intervals) row.add(category.interval ? formatInterval(*category.interval, "s") : "", Tone::Quiet);
     row.add(category.beside ? "" : bar(category.difference(), largest));
     row.add(shareText(category));
     row.add(callsText(category), Tone::Quiet);
@@ -202,7 +197,7 @@ Table viewTable(const describe::AttributionView& view, const std::pair<std::stri
 
 }  // namespace
 
-std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const describe::Attribution& attribution) {
+std::pair<std::string, std::string> levelNames(const Plan& plan, const describe::Attribution& attribution) {
   std::pair<std::string, std::string> names;
   size_t differing = 0;
   for (const auto& [factor, treated, baseline] : levelPairs(plan, attribution)) {
@@ -217,10 +212,9 @@ std::pair<std::string, std::string> levelNames(const plan::Plan& plan, const des
   return names;
 }
 
-std::string withoutAttribution(const describe::Findings& findings) {
+std::string withoutAttribution(const Findings& findings) {
   const auto& [plan, judgement, results] = findings;
-  const bool designed = std::ranges::any_of(plan.design.kinds,
-                                            [](const auto& design) { return design.kind == plan::TrialKind::Profile; });
+  const bool designed = plan::designOf(plan, TrialKind::Profile) != nullptr;
   // Without a comparison of two points nobody expects an attribution.
   const bool pairs = std::ranges::any_of(plan.comparisons, [](const auto& comparison) {
     return std::ranges::any_of(comparison.cells, [](const plan::Cell& cell) { return cell.points.size() == 2; });
@@ -228,8 +222,8 @@ std::string withoutAttribution(const describe::Findings& findings) {
   if (!pairs) return "";
   // The design has profiles, so either their trials are missing, or no block holds both levels.
   if (designed) {
-    const bool ran = std::ranges::any_of(
-        results.trials, [](const store::Trial& trial) { return trial.key->kind == plan::TrialKind::Profile; });
+    const bool ran =
+        std::ranges::any_of(results.trials, [](const Trial& trial) { return trial.key->kind == TrialKind::Profile; });
     return ran ? "unknown: no block has profile trials of both levels of a comparison" : "";
   }
   if (!comparisonFails(plan, judgement)) return "";
@@ -246,13 +240,14 @@ std::string noteOf(const describe::AttributionView& view) {
                                         : std::string(std::ranges::find(kViewTexts, view.name, &ViewText::name)->note);
 }
 
-std::string profileAdvice(const plan::Plan& plan) {
-  return hasBuiltIn(plan) ? "To see which phases and operators make the difference, add `profile { repeat 1  steps 20  "
-                            "warmup 5 }` to the design, and `measure profiled_time`. Stored results stay valid"
-                          : "Commands have no profile trials; let them print the times of their parts as metrics";
+std::string profileAdvice(const Plan& plan) {
+  return plan.hasBuiltIn()
+             ? "To see which phases and operators make the difference, add `profile { repeat 1  steps 20  "
+               "warmup 5 }` to the design, and `measure profiled_time`. Stored results stay valid"
+             : "Commands have no profile trials; let them print the times of their parts as metrics";
 }
 
-Part attributionPart(const plan::Plan& plan, const describe::Attribution& attribution, Detail detail) {
+Part attributionPart(const Plan& plan, const describe::Attribution& attribution, Detail detail) {
   Part part{pairText(plan, attribution)};
   std::vector<std::string> uses = attribution.comparisons;
   if (!attribution.criteria.empty()) uses.push_back("judged by " + fewOf(attribution.criteria, kNamedCriteria));
@@ -272,8 +267,7 @@ Part attributionPart(const plan::Plan& plan, const describe::Attribution& attrib
   return part;
 }
 
-Part attributionParts(const plan::Plan& plan, const std::vector<describe::Attribution>& all,
-                      const std::string& without) {
+Part attributionParts(const Plan& plan, const std::vector<describe::Attribution>& all, const std::string& without) {
   Part section{"Where the time went"};
   if (all.empty() && !without.empty()) say(section.blocks, {without});
   if (all.empty()) return section;

@@ -48,8 +48,8 @@ std::string boundText(const plan::Bound& bound, std::string_view dimension) {
   return fmt::format("{} {}", std::string_view(base::wordOf(kSaid, bound.relation)), ends);
 }
 
-base::Bounds boundsOf(const plan::Bound& bound) {
-  base::Bounds bounds{plan::ends(bound)};
+Bounds boundsOf(const plan::Bound& bound) {
+  Bounds bounds{plan::ends(bound)};
   const std::string text = endText(bound);
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -61,7 +61,7 @@ base::Bounds boundsOf(const plan::Bound& bound) {
   return bounds;
 }
 
-std::string referenceOf(const plan::Criterion& criterion) {
+std::string referenceOf(const Criterion& criterion) {
   const auto [_, reference] = StringRef(criterion.text).split(" like ");
   return reference.empty() ? "the published values" : reference.split(' ').first.str();
 }

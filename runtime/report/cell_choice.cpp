@@ -8,9 +8,6 @@
 
 namespace expc::report {
 
-using judge::CellEstimate;
-using judge::Verdict;
-
 /// Names the value that is closest to breaking a bound, or, with `breaks`, the one that breaks it most: "lowest".
 static std::string_view extreme(const plan::Bound& bound, bool breaks) {
   using plan::Relation;

@@ -16,7 +16,7 @@ namespace expc::report {
 
 class CellChoice {
  public:
-  CellChoice(const plan::Plan& plan, const plan::Criterion& criterion, std::span<const judge::CellEstimate> cells)
+  CellChoice(const Plan& plan, const Criterion& criterion, std::span<const CellEstimate> cells)
       : plan_(plan), criterion_(criterion), cells_(cells) {}
 
   /// Whether every part of the claim must hold; an exists needs one.
@@ -31,7 +31,7 @@ class CellChoice {
   /// Returns the cells of the part by which an exists holds most surely; none if it does not hold.
   std::vector<size_t> surestPart() const;
   /// Returns the indices of cells with a verdict.
-  std::vector<size_t> with(judge::Verdict verdict) const;
+  std::vector<size_t> with(Verdict verdict) const;
 
   /// Returns how far a cell is from breaking its bound, at its worse end; negative if it breaks it.
   double marginOf(size_t index) const;
@@ -52,9 +52,9 @@ class CellChoice {
   std::vector<size_t> failing(const plan::Claim& part) const;
 
  protected:
-  const plan::Plan& plan_;
-  const plan::Criterion& criterion_;
-  std::span<const judge::CellEstimate> cells_;
+  const Plan& plan_;
+  const Criterion& criterion_;
+  std::span<const CellEstimate> cells_;
 };
 
 }  // namespace expc::report

@@ -93,14 +93,14 @@ struct Data {
   /// estimate, n, text, interval, published, ideal, values.
   void add(const Frame& frame, const std::string& x, size_t column, const GridCell& cell) {
     if (!cell.estimate || !std::isfinite(*cell.estimate)) return;
-    Object row{{"x", base::jsonText(x)},
-               {"s", base::jsonText(frame.grid.columns[column])},
+    Object row{{"x", jsonText(x)},
+               {"s", jsonText(frame.grid.columns[column])},
                {"o", frame.offset(column)},
                {"e", frame.factor * *cell.estimate},
                {"n", cell.n},
-               {"t", base::jsonText(valueCell(cell).inText(" "))}};
+               {"t", jsonText(valueCell(cell).inText(" "))}};
     // A level with a place on an axis of numbers has that place, too.
-    if (const auto* at = base::entryOf(frame.x.places, x)) row["xp"] = *at;
+    if (const auto* at = entryOf(frame.x.places, x)) row["xp"] = *at;
     addEnds(row, "l", "h", cell.interval, frame.factor);
     if (cell.published) row["r"] = frame.factor * *cell.published;
     published = published || cell.published;
@@ -120,7 +120,7 @@ struct Data {
 };
 
 /// Returns the names of references that have a value here: "table2, table3".
-std::string referencesHere(const plan::Plan& plan) {
+std::string referencesHere(const Plan& plan) {
   std::vector<std::string> names;
   for (const plan::Reference& reference : plan.references)
     if (!reference.values.empty()) names.push_back(reference.name);
@@ -179,7 +179,7 @@ Object specification(const std::vector<Bar>& bars) {
     }
     longest = std::max(longest, sum);
     twice = twice || bar.twice;
-    levels.push_back(base::jsonText(bar.level));
+    levels.push_back(jsonText(bar.level));
   }
   const bool rest = largest.erase(kRest) > 0;
   std::vector<std::string> phases;
@@ -200,10 +200,8 @@ Object specification(const std::vector<Bar>& bars) {
     std::map<size_t, double> parts;
     for (const auto& [name, seconds] : bar.seconds) parts[phase_of[name]] += seconds;
     for (const auto& [phase, seconds] : parts)
-      rows.push_back(Object{{"s", base::jsonText(bar.level)},
-                            {"c", base::jsonText(phases[phase])},
-                            {"i", phase},
-                            {"v", seconds / unit.size}});
+      rows.push_back(
+          Object{{"s", jsonText(bar.level)}, {"c", jsonText(phases[phase])}, {"i", phase}, {"v", seconds / unit.size}});
   }
   for (size_t i = 0; i < phases.size(); ++i)
     colours.push_back(phases[i] == kRest ? "#B8B8B8" : colourOf(phases[i] == kOthers ? kColours - 1 : i));
@@ -226,7 +224,7 @@ struct Group {
 
 bool areHeatMaps(const Grid& grid) { return grid.columns.size() > kColours && levelsOn(grid).size() >= kWide; }
 
-std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left_out) {
+std::vector<Chart> charts(const Plan& plan, const Grid& grid, size_t& left_out) {
   std::vector<Chart> charts;
   const std::string over = grid.row_factors.empty() ? "" : grid.row_factors.back();
   const bool heat = areHeatMaps(grid), ideal = !grid.ideal_over.empty() && grid.ideal_over == over;
@@ -265,7 +263,7 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
       continue;
     }
     Object study = all;
-    if (data.published) study["published"] = base::jsonText(referencesHere(plan));
+    if (data.published) study["published"] = jsonText(referencesHere(plan));
     const auto ideals = [&](const auto& test) { return std::ranges::all_of(data.ideals, test); };
     // The ideal of devices that lose nothing to each other is one line if it is the same for all columns, else one for
     // each.
@@ -283,14 +281,13 @@ std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left
   return charts;
 }
 
-std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<describe::Attribution>& all) {
+std::vector<Chart> profileCharts(const Plan& plan, const std::vector<describe::Attribution>& all) {
   InOrder<std::string, Group> groups;  // by their baselines
   for (const describe::Attribution& one : all) {
     if (one.views.empty()) continue;
     auto [treated, baseline] = levelNames(plan, one);
     // If several factors differ, the bar is named by all levels of the point.
-    if (const plan::Point* point = plan.findPoint(one.treated); point && treated == kThisLevel)
-      treated = plan.label(*point);
+    if (const Point* point = plan.findPoint(one.treated); point && treated == kThisLevel) treated = plan.label(*point);
     // Further baselines are left out; levels of those that are in still join.
     if (groups.size() == kMaxCharts && !groups.contains(one.baseline)) continue;
     Group& group = groups[one.baseline];
@@ -300,7 +297,7 @@ std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<descr
   }
   std::vector<Chart> charts;
   for (const auto& [baseline, group] : groups) {
-    const plan::Point* point = plan.findPoint(baseline);
+    const Point* point = plan.findPoint(baseline);
     charts.push_back({"against " + (point ? plan.label(*point) : baseline), specification(group.bars)});
   }
   return charts;

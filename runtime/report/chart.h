@@ -6,7 +6,7 @@
 
 #include <llvm/Support/JSON.h>
 
-#include <limits>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -36,7 +36,7 @@ inline constexpr size_t kMaxCharts = 12;
 /// Draws the estimates of a grid with their intervals and the values of single blocks: one chart for each combination
 /// of the factors other than x (the last row factor) and colour (the column factor), all on one scale. Empty if no
 /// estimate is finite, or x has more places than can be told apart.
-std::vector<Chart> charts(const plan::Plan& plan, const Grid& grid, size_t& left_out);
+std::vector<Chart> charts(const Plan& plan, const Grid& grid, size_t& left_out);
 
 /// Whether the grid's charts are heat maps, which show estimates alone: there are more columns than colours.
 bool areHeatMaps(const Grid& grid);
@@ -44,19 +44,19 @@ bool areHeatMaps(const Grid& grid);
 /// Draws a series over its places (`plot loss over epoch by method`): the median of the runs at each place, in a band
 /// that is its interval if all places have one, else from the lowest to the highest run. Colours are levels of the
 /// plot's first `by`; further factors that vary make separate charts on one scale.
-std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<describe::Curve>& curves,
-                               const plan::Plot& plot, size_t& left_out);
+std::vector<Chart> curveCharts(const Plan& plan, const std::vector<describe::Curve>& curves, const plan::Plot& plot,
+                               size_t& left_out);
 
 /// Draws one metric against another (`plot accuracy over step_time by precision`): each point at its medians, with
 /// their intervals. Colours are levels of the plot's first `by`, shapes of its second. Points that none beats in both
 /// metrics are joined. One chart, or none if no point has both metrics.
-std::vector<Chart> scatterCharts(const plan::Plan& plan, const describe::Conclusions& judgement, const plan::Plot& plot,
+std::vector<Chart> scatterCharts(const Plan& plan, const Conclusions& judgement, const plan::Plot& plot,
                                  size_t& left_out);
 
 /// Draws where the time of a step goes: for each baseline a bar, and one for every level that is compared with it,
 /// divided into the phases of a step (the first view). Time beside the phases is left out; time that is counted twice
 /// makes a bar longer than the step, which a note says.
-std::vector<Chart> profileCharts(const plan::Plan& plan, const std::vector<describe::Attribution>& all);
+std::vector<Chart> profileCharts(const Plan& plan, const std::vector<describe::Attribution>& all);
 
 /// Estimates and intervals of cells on one scale, as small SVG drawings inside table rows, which need no script and
 /// print well.
@@ -74,7 +74,7 @@ Forest forest(const std::vector<GridCell>& cells, const std::optional<plan::Boun
 
 /// The range of finite values that an axis must hold; values that are not finite or absent are ignored.
 struct Extent {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
+  double low = INFINITY, high = -low;
   double least = low;  // the lowest value that is no end of an interval
   void add(std::optional<double> value);
   void add(const std::optional<stats::Interval>& interval);
@@ -113,13 +113,13 @@ struct FactorAxis {
   json::Object settings = {};
 };
 /// `shown` are indices of levels, or plan::kInactive; of no factor ("") there is one.
-FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown);
+FactorAxis factorAxis(const Plan& plan, const std::string& factor, const std::set<unsigned>& shown);
 
 /// Colours that can be told apart in one chart.
 inline constexpr size_t kColours = 8;
 /// Returns the colour of a level by its index, the same in every chart of a page.
 const char* colourOf(size_t level);
 /// Returns the settings of colours and shapes: `factor`, its `levels` in order, and their `colours` and `shapes`.
-json::Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown);
+json::Object seriesOf(const Plan& plan, const std::string& factor, const std::set<unsigned>& shown);
 
 }  // namespace expc::report

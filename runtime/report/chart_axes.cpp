@@ -12,6 +12,7 @@
 #include "runtime/base/numbers.h"
 #include "runtime/report/chart.h"
 #include "runtime/report/grid.h"
+#include "runtime/report/paint.h"
 
 namespace expc::report {
 namespace {
@@ -33,14 +34,14 @@ constexpr double kUneven = 12;
 
 /// The narrowest and the widest distance of neighbours among sorted numbers.
 struct Distances {
-  double narrow = HUGE_VAL, wide = 0;
+  double narrow = INFINITY, wide = 0;
   explicit Distances(const std::vector<double>& places) {
     for (size_t i = 1; i < places.size(); ++i) {
       narrow = std::min(narrow, places[i] - places[i - 1]);
       wide = std::max(wide, places[i] - places[i - 1]);
     }
   }
-  double unevenness() const { return narrow > 0 ? wide / narrow : HUGE_VAL; }
+  double unevenness() const { return narrow > 0 ? wide / narrow : INFINITY; }
 };
 
 /// Round numbers (1, 2 or 5 times a power of ten apart) between `low` and `high`. Vega names hardly
@@ -104,9 +105,9 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
   const std::string how = symbol + (!log ? "" : symbol.empty() ? "log" : ", log");
   extent.add(neutral);
   double low = extent.low, high = extent.high;
-  Object settings{{"subject", base::jsonText(subject)},
-                  {"unit", symbol.empty() ? "" : fmt::format(" ({})", symbol)},
-                  {"title", base::jsonText(how.empty() ? subject : fmt::format("{} ({})", subject, how))},
+  Object settings{{"subject", jsonText(subject)},
+                  {"unit", framed(" (", symbol, ")")},
+                  {"title", jsonText(how.empty() ? subject : fmt::format("{} ({})", subject, how))},
                   {"nice", !log},
                   {"extent", Array{factor * low, factor * high}}};
   if (neutral) settings["neutral"] = factor * *neutral;
@@ -130,7 +131,7 @@ ValueAxis valueAxis(const std::string& subject, const std::string& unit, const s
   return {factor, std::move(settings)};
 }
 
-FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown) {
+FactorAxis factorAxis(const Plan& plan, const std::string& factor, const std::set<unsigned>& shown) {
   const int index = base::findNamed(plan.factors, factor);
   const plan::Factor* declared = index < 0 ? nullptr : &plan.factors[index];
   std::vector<double> sorted;
@@ -138,7 +139,7 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   Array levels, places;
   for (const unsigned level : shown) {
     const std::string label = declared ? plan.levelLabel(size_t(index), level) : "";
-    levels.push_back(base::jsonText(label));
+    levels.push_back(jsonText(label));
     if (!declared || level >= declared->levels.size()) continue;
     // A truth value is no number, although readers of JSON would take it for one.
     const Value& value = declared->levels[level].value;
@@ -150,10 +151,8 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   // One level that is no number makes all of them words.
   const bool numbers = sorted.size() == shown.size() && sorted.size() > 1;
   FactorAxis axis;
-  axis.settings = Object{{"factor", base::jsonText(factor)},
-                         {"title", base::jsonText(factor)},
-                         {"levels", std::move(levels)},
-                         {"numbers", numbers}};
+  axis.settings = Object{
+      {"factor", jsonText(factor)}, {"title", jsonText(factor)}, {"levels", std::move(levels)}, {"numbers", numbers}};
   if (!numbers) return axis;
   std::ranges::sort(sorted);
   const double low = sorted.front(), high = sorted.back(), even = Distances(sorted).unevenness();
@@ -179,23 +178,23 @@ FactorAxis factorAxis(const plan::Plan& plan, const std::string& factor, const s
   axis.settings["ends"] = Array{low, high};
   axis.settings["scale"] = linear_to > 0 ? "symlog" : log ? "log" : "linear";
   if (linear_to > 0) axis.settings["linear_to"] = linear_to;
-  if (log) axis.settings["title"] = base::jsonText(factor + " (log)");
+  if (log) axis.settings["title"] = jsonText(factor + " (log)");
   return axis;
 }
 
 const char* colourOf(size_t level) { return kPalette[level % std::size(kPalette)]; }
 
-Object seriesOf(const plan::Plan& plan, const std::string& factor, const std::set<unsigned>& shown) {
+Object seriesOf(const Plan& plan, const std::string& factor, const std::set<unsigned>& shown) {
   const size_t index = base::findNamed(plan.factors, factor);
   Array levels, colours, shapes;
   for (const unsigned one : shown) {
-    levels.push_back(base::jsonText(plan.levelLabel(index, one)));
+    levels.push_back(jsonText(plan.levelLabel(index, one)));
     const size_t level = one == plan::kInactive ? plan.factors[index].levels.size() : one;
     // Colours go by the level's index, not by its place in this chart, so that they agree between charts.
     colours.push_back(colourOf(level));
     shapes.push_back(kShapes[level % std::size(kShapes)]);
   }
-  return Object{{"factor", base::jsonText(factor)},
+  return Object{{"factor", jsonText(factor)},
                 {"levels", std::move(levels)},
                 {"colours", std::move(colours)},
                 {"shapes", std::move(shapes)}};

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <map>
 
 #include "runtime/base/json.h"
@@ -138,8 +139,8 @@ TEST_CASE("a chart has every estimate, interval and block value") {
 TEST_CASE("infinite values stay out of drawings, and a grid without values draws nothing") {
   Example example = exampleResults();
   for (judge::Summary& summary : example.judgement.summaries) {
-    summary.median = HUGE_VAL;
-    summary.interval = stats::Interval{0.04, HUGE_VAL, 0.95};
+    summary.median = INFINITY;
+    summary.interval = stats::Interval{0.04, INFINITY, 0.95};
   }
   size_t left_out = 0;
   const Grid grid = buildGrid(example.plan, example.judgement, "step_time", {"gpus", "precision"});

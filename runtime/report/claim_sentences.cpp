@@ -30,7 +30,6 @@
 namespace expc::report {
 namespace {
 
-using judge::Verdict;
 using plan::Relation;
 
 /// The kinds of claims that have sentences of their own: ratios of times, other ratios, further comparisons of two arms
@@ -107,7 +106,7 @@ bool isWord(const std::string& label) {
 /// One claim as sentences.
 class Clause {
  public:
-  Clause(const describe::Findings& findings, const Judged& of)
+  Clause(const Findings& findings, const Judged& of)
       : findings_(findings), of_(of), told_(tellingOf(of)), form_(formOf()) {
     // A claim that holds is about all of its cells; one that some cell decides is about that cell.
     for (size_t i = 0; i < criterion().cells.size(); ++i) all_.push_back(&criterion().cells[i]);
@@ -143,7 +142,7 @@ class Clause {
     if (!criterion().confidence && told_->values > 0 && form_ != Form::Agrees)
       return fmt::format("{}{} is {} in {} of {}", subject(), scopeText(), violation(bound(), dimension()),
                          told_->broken, counted(told_->values, runOf(*one_)));
-    const size_t failing = std::ranges::count(of_.result.cells, Verdict::Fail, &judge::CellEstimate::verdict);
+    const size_t failing = std::ranges::count(of_.result.cells, Verdict::Fail, &CellEstimate::verdict);
     std::string text = foundOf(*one_) + placeText() + scopeText();
     text += form_ == Form::Agrees ? " (published: " + endText(bound(), dimension()) + ")"
                                   : fmt::format(" (claimed: {})", isAtOne() ? atOne().asked : boundOf(*one_));
@@ -173,9 +172,9 @@ class Clause {
         what = choice.forall() ? choice.extremeOf(told_->cell, of_.result.verdict == Verdict::Fail) : "Best";
         what.consume_back(":");
       }
-      return sentence(fmt::format("{}{}: {}{}", what, place, shownText(), details.empty() ? "" : " (" + details + ")"));
+      return sentence(fmt::format("{}{}: {}{}", what, place, shownText(), framed(" (", details, ")")));
     }
-    const judge::CellEstimate& cell = of_.result.cells[told_->cell];
+    const CellEstimate& cell = of_.result.cells[told_->cell];
     // Other reasons than an interval around the bound are told by the line of the verdict.
     if (!criterion().confidence || !cell.interval || cell.uncorrected || cell.unusable ||
         cell.verdict != Verdict::Inconclusive)
@@ -185,7 +184,7 @@ class Clause {
   }
 
  private:
-  const plan::Criterion& criterion() const { return of_.criterion; }
+  const Criterion& criterion() const { return of_.criterion; }
   /// The dimension of the values that are held against the bound.
   std::string_view dimension() const {
     const plan::Cell* cell = one_ ? one_ : all_.empty() ? nullptr : all_[0];
@@ -194,7 +193,7 @@ class Clause {
   const plan::Bound& bound() const { return one_ ? plan::boundOf(criterion(), *one_) : criterion().bound; }
 
   /// The metric that a term is, or null.
-  static const plan::MetricTerm* readBy(const plan::Term& term) { return term.as<plan::MetricTerm>(); }
+  static const MetricTerm* readBy(const plan::Term& term) { return term.as<MetricTerm>(); }
 
   Form formOf() const {
     if (criterion().infeasible) return Form::Memory;
@@ -205,20 +204,20 @@ class Clause {
     if (term.as<plan::GapTerm>()) return Form::Curves;
     if (term.as<plan::FirstTerm>())
       return criterion().bound.relation == Relation::LessEqual ? Form::Reaches : Form::Other;
-    if (const plan::MetricTerm* read = readBy(term)) {
-      const plan::Metric* metric = of_.plan.findMetric(read->metric);
+    if (const MetricTerm* read = readBy(term)) {
+      const Metric* metric = of_.plan.findMetric(read->metric);
       return criterion().confidence && !(metric && metric->exact) ? Form::Level : Form::EveryRun;
     }
     if (term.as<plan::ScaleTerm>() && criterion().unit == "x" && cell.points.size() == 2) return Form::Scaling;
     const auto* operation = term.as<plan::OperationTerm>();
     if (!operation || operation->operands.size() != 2 || cell.points.size() != 2) return Form::Other;
-    const plan::MetricTerm *left = readBy(*operation->operands[0]), *right = readBy(*operation->operands[1]);
+    const MetricTerm *left = readBy(*operation->operands[0]), *right = readBy(*operation->operands[1]);
     if (!left || !right || left->metric != right->metric) return Form::Other;
     using Op = plan::OperationTerm::Op;
     if (operation->op == Op::Difference)
       return criterion().bound.relation == Relation::Within ? Form::Other : Form::Differs;
     if (operation->op != Op::Ratio) return Form::Other;
-    const plan::Metric* metric = of_.plan.findMetric(left->metric);
+    const Metric* metric = of_.plan.findMetric(left->metric);
     const bool time = metric && metric->dimension == "time" && metric->better == plan::Direction::Lower;
     if (!time) return Form::Times;
     return left->place == cell.points[0] ? Form::Takes : Form::Faster;
@@ -244,8 +243,8 @@ class Clause {
 
   /// Names the levels in which the two points of a cell differ: "fp32", "gpus=2", and those of the baseline.
   std::string armOf(const plan::Cell& cell, size_t point) const {
-    const plan::Point* own = of_.plan.findPoint(cell.points[point].point);
-    const plan::Point* other = of_.plan.findPoint(cell.points[1 - point].point);
+    const Point* own = of_.plan.findPoint(cell.points[point].point);
+    const Point* other = of_.plan.findPoint(cell.points[1 - point].point);
     std::string text;
     for (size_t i = 0; own && other && i < of_.plan.factors.size(); ++i) {
       if (i >= own->levels.size() || own->levels[i] == other->levels[i]) continue;
@@ -277,7 +276,7 @@ class Clause {
     if (term && form_ != Form::Other && form_ != Form::Agrees && form_ != Form::Scaling) {
       if (const auto* first = term->as<plan::FirstTerm>())
         return first->series.metric + " reaches " + endText(first->bound);
-      if (const std::vector<plan::MetricTerm> read = plan::metricTerms(*term); !read.empty()) return read[0].metric;
+      if (const std::vector<MetricTerm> read = plan::metricTerms(*term); !read.empty()) return read[0].metric;
     }
     const std::string assertion = assertionText(criterion());
     StringRef text = assertion;
@@ -338,13 +337,13 @@ class Clause {
   /// Returns what was found in one cell. The ratio of two times is said so that it is above 1, of a claim that holds
   /// with the faster level first.
   std::string foundOf(const plan::Cell& cell) const {
-    const judge::CellEstimate& estimate = of_.result.cells[told_->cell];
+    const CellEstimate& estimate = of_.result.cells[told_->cell];
     size_t turned = isTurned(cell) ? 1 : 0;
     Form form = form_;
     std::string found = plainNumbers(told_->shown);
     if (isInverted()) {
       form = form == Form::Faster ? Form::Takes : Form::Faster;
-      found = plainNumbers(base::formatQuantity(1 / *estimate.estimate, "x"));
+      found = plainNumbers(formatQuantity(1 / *estimate.estimate, "x"));
     } else if (form == Form::Differs && estimate.estimate) {
       found = *estimate.estimate < 0 ? StringRef(told_->shown).ltrim("-").str() + " lower" : told_->shown + " higher";
     } else if (!isRatio()) {
@@ -367,7 +366,7 @@ class Clause {
 
   std::string memoryPlaces(const std::vector<const plan::Cell*>& cells) const {
     if (cells.size() != 1) return fmt::format("each of {} configurations", cells.size());
-    const plan::Point* point = of_.plan.findPoint(cells[0]->points[0].point);
+    const Point* point = of_.plan.findPoint(cells[0]->points[0].point);
     return judge::placeLabel(of_.plan, point);
   }
 
@@ -400,14 +399,14 @@ class Clause {
       if (std::ranges::all_of(all_, same) || (arms_named && (arm == labels[i] || arm == label))) continue;
       plan::addLabel(text, criterion().factors[i], labels[i]);
     }
-    return text.empty() ? "" : " at " + text;
+    return framed(" at ", text);
   }
 
   /// Returns the telling value with as many digits as its interval has.
   std::string shownText() const {
-    const judge::CellEstimate& cell = of_.result.cells[told_->cell];
+    const CellEstimate& cell = of_.result.cells[told_->cell];
     if (told_->value || !cell.interval || !cell.estimate || cell.constant) return told_->shown;
-    return base::formatParts(*cell.estimate, *cell.interval, criterion().unit, dimension(), boundsOf(bound())).estimate;
+    return formatParts(*cell.estimate, *cell.interval, criterion().unit, dimension(), boundsOf(bound())).estimate;
   }
 
   /// Returns " at program=a" for the factors of which the claim is about some levels only, by a selector or `where`; ""
@@ -424,8 +423,8 @@ class Clause {
       for (const plan::Cell* cell : all_) {
         if (cell->points.empty() || i >= cell->levels.size()) continue;
         if (cell->levels[i] < factor.levels.size()) used.insert(cell->levels[i]);
-        const plan::Point* arms[] = {of_.plan.findPoint(cell->points.front().point),
-                                     of_.plan.findPoint(cell->points.back().point)};
+        const Point* arms[] = {of_.plan.findPoint(cell->points.front().point),
+                               of_.plan.findPoint(cell->points.back().point)};
         compared =
             compared || (plan::isPaired(*cell) && arms[0] && arms[1] && arms[0]->levels[of] != arms[1]->levels[of]);
       }
@@ -434,12 +433,12 @@ class Clause {
       const auto labelOf = [&](unsigned level) { return factor.levels[level].label; };
       plan::addLabel(text, factor.name, listed(textsOf(used, labelOf)));
     }
-    return text.empty() ? "" : " at " + text;
+    return framed(" at ", text);
   }
 
   /// Returns the interval, the number of values, and the medians of the two arms.
   std::vector<std::string> numbers(bool brief) const {
-    const judge::CellEstimate& cell = of_.result.cells[told_->cell];
+    const CellEstimate& cell = of_.result.cells[told_->cell];
     std::vector<std::string> texts;
     if (told_->value)
       texts.push_back(counted(told_->values, runOf(*one_)) + (all_.size() > 1 ? " in all" : ""));
@@ -453,10 +452,10 @@ class Clause {
       const bool inverse = isSaidInverse();
       stats::Interval shown = *cell.interval;
       if (inverse) shown.low = 1 / cell.interval->high, shown.high = 1 / cell.interval->low;
-      const base::Bounds near = inverse ? base::Bounds() : boundsOf(bound());
+      const Bounds near = inverse ? Bounds() : boundsOf(bound());
       const double estimate = inverse ? 1 / *cell.estimate : *cell.estimate;
-      texts.push_back(base::formatConfidence(cell.confidence) + " interval " +
-                      fromTo(base::formatParts(estimate, shown, criterion().unit, dimension(), near).interval));
+      texts.push_back(formatConfidence(cell.confidence) + " interval " +
+                      fromTo(formatParts(estimate, shown, criterion().unit, dimension(), near).interval));
       if (!cell.looks.empty()) texts.back() += " " + looksText(cell);
     }
     texts.push_back(counted(cell.scope.complete, runOf(*one_)));
@@ -471,7 +470,7 @@ class Clause {
     constexpr double kAlike = 0.01;
     const auto arms = armsValues();
     if (!arms || form_ == Form::Differs) return "";
-    const plan::Metric& metric = *of_.plan.findMetric(subject());
+    const Metric& metric = *of_.plan.findMetric(subject());
     const std::string text = metric.name + " " + changeText(*arms, metric.unit, metric.dimension);
     const std::optional<double>& estimate = of_.result.cells[told_->cell].estimate;
     const auto* ratio = one_->term->as<plan::OperationTerm>();
@@ -481,7 +480,7 @@ class Clause {
       return text;
     const bool inverse = isSaidInverse();
     return fmt::format("{} in medians, whose quotient of {} ignores pairs", text,
-                       base::formatQuantity(inverse ? 1 / quotient : quotient, "x"));
+                       formatQuantity(inverse ? 1 / quotient : quotient, "x"));
   }
 
   /// Returns "GPU time 36.8 h → 20.4 h" for the time of a whole training or program on more than one GPU in one of the
@@ -490,8 +489,8 @@ class Clause {
     const std::string metric = subject();
     if (coresStandForGpus(of_.plan, findings_.results) || (metric != "total_time" && metric != "wall")) return "";
     const auto arms = armsValues();
-    const plan::Point* points[] = {of_.plan.findPoint(one_->points.back().point),
-                                   of_.plan.findPoint(one_->points.front().point)};
+    const Point* points[] = {of_.plan.findPoint(one_->points.back().point),
+                             of_.plan.findPoint(one_->points.front().point)};
     if (!arms || !points[0] || !points[1] || !points[0]->parameters.get("gpus")) return "";
     const unsigned devices[] = {plan::devicesOf(*points[0]), plan::devicesOf(*points[1])};
     if (devices[0] < 2 && devices[1] < 2) return "";
@@ -510,11 +509,11 @@ class Clause {
 
   static std::string changeText(std::pair<double, double> arms, const std::string& unit, const std::string& dimension) {
     const double larger = std::max(std::abs(arms.first), std::abs(arms.second));
-    return base::formatAgainst(arms.first, {}, unit, dimension, larger) + " → " +
-           base::formatAgainst(arms.second, {}, unit, dimension, larger);
+    return formatAgainst(arms.first, {}, unit, dimension, larger) + " → " +
+           formatAgainst(arms.second, {}, unit, dimension, larger);
   }
 
-  const describe::Findings& findings_;
+  const Findings& findings_;
   const Judged of_;
   const std::optional<Telling> told_;
   std::vector<const plan::Cell*> all_;
@@ -524,13 +523,11 @@ class Clause {
 
 }  // namespace
 
-std::string claimSentence(const describe::Findings& findings, const Judged& of) { return Clause(findings, of).claim(); }
+std::string claimSentence(const Findings& findings, const Judged& of) { return Clause(findings, of).claim(); }
 
-std::string findingSentence(const describe::Findings& findings, const Judged& of) {
-  return Clause(findings, of).finding();
-}
+std::string findingSentence(const Findings& findings, const Judged& of) { return Clause(findings, of).finding(); }
 
-std::string evidenceSentence(const describe::Findings& findings, const Judged& of, bool brief) {
+std::string evidenceSentence(const Findings& findings, const Judged& of, bool brief) {
   return Clause(findings, of).evidence(brief);
 }
 

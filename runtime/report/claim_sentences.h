@@ -11,14 +11,14 @@
 namespace expc::report {
 
 /// Returns what the claim says, without a full stop.
-std::string claimSentence(const describe::Findings& findings, const Judged& of);
+std::string claimSentence(const Findings& findings, const Judged& of);
 
 /// Returns what was found instead, for a claim that does not hold: "slower is 1.03 times as fast as old (claimed: at
 /// least 1.2)".
-std::string findingSentence(const describe::Findings& findings, const Judged& of);
+std::string findingSentence(const Findings& findings, const Judged& of);
 
 /// Returns the numbers of the finding as a sentence: "Closest to the bound at gpus=2: 1.74x (95 % interval 1.36x
 /// to 2.62x, 7 pairs)."; "" if the finding has said them. With `brief` without the medians.
-std::string evidenceSentence(const describe::Findings& findings, const Judged& of, bool brief = false);
+std::string evidenceSentence(const Findings& findings, const Judged& of, bool brief = false);
 
 }  // namespace expc::report

@@ -26,7 +26,7 @@ namespace expc::report {
 namespace {
 
 /// The study, and what of it: "experiments/precision.exp --study precision --preset quick -D gpus=2".
-std::string selectionWords(const plan::Plan& plan, const std::vector<std::string>& overrides) {
+std::string selectionWords(const Plan& plan, const std::vector<std::string>& overrides) {
   std::string words = shellWord(plan.source) + " --study " + shellWord(plan.study);
   for (const std::string& preset : plan.presets) words += " --preset " + shellWord(preset);
   for (const std::string& text : overrides) words += " -D " + shellWord(text);
@@ -41,43 +41,40 @@ std::string resultsWords(const std::string& folder) {
 using judge::NextStep;
 
 /// Whether a criterion still wants an answer.
-bool isOpen(const judge::CriterionResult& result) {
-  return judge::meaningOf(result).answer == judge::Answer::Undecided;
-}
+bool isOpen(const CriterionResult& result) { return judge::meaningOf(result).answer == judge::Answer::Undecided; }
 
 /// Whether a point that the criterion reads lost repetitions to failures, which are tried again only on request.
-bool lacksFailed(const judge::Judgement& judgement, const plan::Criterion& criterion) {
+bool lacksFailed(const Judgement& judgement, const Criterion& criterion) {
   return std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
-    return std::ranges::any_of(cell.points, [&](const plan::Place& place) {
-      const judge::PointStatus* status = judgement.status(place.point, cell.kind);
+    return std::ranges::any_of(cell.points, [&](const Place& place) {
+      const PointStatus* status = judgement.status(place.point, cell.kind);
       return status && status->lacking && status->failed > 0;
     });
   });
 }
 
 /// The command that runs again what timed out: with twice the largest limit that a timeout has met.
-NextCommand longerLimit(const plan::Plan& plan, const judge::Judgement& judgement, const std::string& folder) {
+NextCommand longerLimit(const Plan& plan, const Judgement& judgement, const std::string& folder) {
   double limit = 0;
-  for (const judge::PointStatus& status : judgement.points) limit = std::max(limit, status.limit);
+  for (const PointStatus& status : judgement.points) limit = std::max(limit, status.limit);
   return {fmt::format("{} --timeout {:.6g}s", repeatCommand(plan, folder), 2 * limit),
           "Run again what timed out, with a longer limit"};
 }
 
 /// Returns the command that brings each open criterion further, cheapest first; criteria with the same command share a
 /// line. Empty if none is known to help.
-std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgement& judgement,
-                                    const std::string& folder) {
+std::vector<NextCommand> furtherFor(const Plan& plan, const Judgement& judgement, const std::string& folder) {
   // Trials are still to come: go on with the same design before asking for a larger one.
   if (judgement.unfinished) {
     // If nothing of a point succeeded, running again would fail again until the cause is mended.
     const bool failed = std::ranges::any_of(
-        judgement.points, [](const judge::PointStatus& status) { return status.failed > 0 && status.valid == 0; });
-    const bool timed_out = std::ranges::all_of(judgement.points, &judge::PointStatus::onlyTimesOut);
+        judgement.points, [](const PointStatus& status) { return status.failed > 0 && status.valid == 0; });
+    const bool timed_out = std::ranges::all_of(judgement.points, &PointStatus::onlyTimesOut);
     if (describe::largerBudget(plan, judgement, 0) > 0)
       return {{repeatCommand(plan, folder, {}, 2 * judgement.spent_seconds),
                fmt::format("The budget of {} is spent. Continue with twice as much",
                            durationText(*plan.design.budget_seconds))}};
-    if (!failed && std::ranges::any_of(judgement.points, &judge::PointStatus::needs_limit))
+    if (!failed && std::ranges::any_of(judgement.points, &PointStatus::needs_limit))
       return {longerLimit(plan, judgement, folder)};
     return {{repeatCommand(plan, folder), failed      ? "Fix what failed, then continue"
                                           : timed_out ? "Fix what timed out or raise its limit, then continue"
@@ -104,13 +101,12 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgeme
     // Failed trials are the cheapest to repeat and may be all that is missing.
     if (lacksFailed(judgement, criterion)) {
       add(0, 0, repeatCommand(plan, folder) + " --retry-failed", "Fix what failed, then retry it", "");
-    } else if (!result.next && result.verdict == judge::Verdict::Inconclusive &&
+    } else if (!result.next && result.verdict == Verdict::Inconclusive &&
                describe::onlyTimesOut(judgement, criterion)) {
       const auto& [command, what] = longerLimit(plan, judgement, folder);
       add(0, 0, command, what, "");
-    } else if (!result.next && std::ranges::any_of(result.cells, [&](const judge::CellEstimate& cell) {
-                 return lacksRow(plan, cell.why);
-               })) {
+    } else if (!result.next &&
+               std::ranges::any_of(result.cells, [&](const CellEstimate& cell) { return lacksRow(plan, cell.why); })) {
       add(0, 0, repeatCommand(plan, folder) + " --fresh",
           "Print the rows that the output lacks, or leave their levels out of the study; then measure again", "");
     } else if (result.next && result.next->helps()) {
@@ -138,15 +134,15 @@ std::vector<NextCommand> furtherFor(const plan::Plan& plan, const judge::Judgeme
 
 }  // namespace
 
-std::string repeatCommand(const plan::Plan& plan, const std::string& folder,
-                          const std::map<plan::TrialKind, unsigned>& repetitions, double budget_seconds) {
+std::string repeatCommand(const Plan& plan, const std::string& folder, const std::map<TrialKind, unsigned>& repetitions,
+                          double budget_seconds) {
   std::vector<std::string> overrides = plan.overrides;
   const auto set = [&](const std::string& setting, const std::string& value) {
     std::erase_if(overrides, [&](const std::string& text) { return text.starts_with(setting + "="); });
     overrides.push_back(setting + "=" + value);
   };
   for (const auto& [kind, repeat] : repetitions) {
-    const plan::KindDesign* design = plan::designOf(plan, kind);
+    const KindDesign* design = plan::designOf(plan, kind);
     const bool adapts = design && !design->until.empty();
     set(fmt::format("design.{}.repeat", toString(kind)),
         adapts ? fmt::format("{}..{}", repeat, std::max(repeat, design->most())) : std::to_string(repeat));
@@ -158,32 +154,31 @@ std::string repeatCommand(const plan::Plan& plan, const std::string& folder,
   return "expc run " + selectionWords(plan, overrides) + resultsWords(folder);
 }
 
-std::string replicateCommand(const plan::Plan& plan, const std::string& folder) {
+std::string replicateCommand(const Plan& plan, const std::string& folder) {
   const std::string again = folder + "-again";
   return fmt::format("{}; expc compare {} {} {} --claims", repeatCommand(plan, again),
                      selectionWords(plan, plan.overrides), shellWord(folder), shellWord(again));
 }
 
-std::string reportCommand(const plan::Plan& plan, const std::string& folder) {
+std::string reportCommand(const Plan& plan, const std::string& folder) {
   return "expc report " + selectionWords(plan, plan.overrides) + resultsWords(folder);
 }
 
-InOrder<std::string, Tally> tallies(const judge::Judgement& judgement) {
+InOrder<std::string, Tally> tallies(const Judgement& judgement) {
   InOrder<std::string, Tally> all;
-  for (const judge::CriterionResult& result : judgement.criteria) {
+  for (const CriterionResult& result : judgement.criteria) {
     Tally& one = all[StringRef(markedVerdict(result)).lower()];
     one = {judge::meaningOf(result).style, one.count + 1};
   }
   return all;
 }
 
-std::string tallyText(const judge::Judgement& judgement) {
+std::string tallyText(const Judgement& judgement) {
   return joined(
       textsOf(tallies(judgement), [](const auto& one) { return fmt::format("{} {}", one.second.count, one.first); }));
 }
 
-std::vector<NextCommand> nextCommands(const plan::Plan& plan, const judge::Judgement& judgement,
-                                      const std::string& folder) {
+std::vector<NextCommand> nextCommands(const Plan& plan, const Judgement& judgement, const std::string& folder) {
   std::vector<NextCommand> commands;
   if (judgement.null_cards || judgement.criteria.empty()) return commands;
   const bool open = std::ranges::any_of(judgement.criteria, isOpen);

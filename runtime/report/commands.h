@@ -16,14 +16,14 @@ namespace expc::report {
 
 /// Returns the command that repeats the plan, with its results in `folder`. `repetitions` replace the planned ones of
 /// the kinds that it names (the least if they adapt); a `budget_seconds` above 0 replaces the plan's budget.
-std::string repeatCommand(const plan::Plan& plan, const std::string& folder = "results",
-                          const std::map<plan::TrialKind, unsigned>& repetitions = {}, double budget_seconds = 0);
+std::string repeatCommand(const Plan& plan, const std::string& folder = "results",
+                          const std::map<TrialKind, unsigned>& repetitions = {}, double budget_seconds = 0);
 
 /// Returns two commands that measure the plan again into another folder and compare that with the results in `folder`.
-std::string replicateCommand(const plan::Plan& plan, const std::string& folder);
+std::string replicateCommand(const Plan& plan, const std::string& folder);
 
 /// Returns the command that reports the plan's stored results in `folder`.
-std::string reportCommand(const plan::Plan& plan, const std::string& folder);
+std::string reportCommand(const Plan& plan, const std::string& folder);
 
 /// The number of verdicts that read alike, and their style.
 struct Tally {
@@ -31,10 +31,10 @@ struct Tally {
   unsigned count = 0;
 };
 /// Counts verdicts by their word with its marks: "pass", "inconclusive", "pass (untrusted)".
-InOrder<std::string, Tally> tallies(const judge::Judgement& judgement);
+InOrder<std::string, Tally> tallies(const Judgement& judgement);
 
 /// Returns the counts of verdicts: "2 pass, 1 inconclusive"; "" for a study without criteria.
-std::string tallyText(const judge::Judgement& judgement);
+std::string tallyText(const Judgement& judgement);
 
 /// A command, and what it is for: "to go on where the study is".
 struct NextCommand {
@@ -44,7 +44,6 @@ struct NextCommand {
 /// Returns the commands to type next. Each open criterion has one, cheapest first: the same command if trials are still
 /// to come, another try if trials failed, else more repetitions; none if nothing is known to help. If everything is
 /// decided: a replication in another folder. For a selection also the whole study.
-std::vector<NextCommand> nextCommands(const plan::Plan& plan, const judge::Judgement& judgement,
-                                      const std::string& folder);
+std::vector<NextCommand> nextCommands(const Plan& plan, const Judgement& judgement, const std::string& folder);
 
 }  // namespace expc::report

@@ -49,7 +49,7 @@ std::string conditionsText(const Judged& of) {
   return text;
 }
 
-std::string sessionsNotice(const plan::Plan& plan, const judge::Judgement& judgement) {
+std::string sessionsNotice(const Plan& plan, const Judgement& judgement) {
   // The verdict that rests on the most sessions decides: if even that has two at most, it holds for all.
   unsigned sessions = 0;
   for (const auto& [_, criterion, result] : judgedOf(plan, judgement))
@@ -64,8 +64,7 @@ std::string sessionsNotice(const plan::Plan& plan, const judge::Judgement& judge
                          "change the result.";
 }
 
-std::string widenedNotice(const plan::Plan& plan, const judge::Judgement& judgement,
-                          const std::vector<std::string>& metrics) {
+std::string widenedNotice(const Plan& plan, const Judgement& judgement, const std::vector<std::string>& metrics) {
   // An interval without an allowance ends at values. One that is wider for its sessions or for the steps of a clock has
   // a note of its own.
   const auto is_widened = [](const auto& one) {
@@ -80,16 +79,16 @@ std::string widenedNotice(const plan::Plan& plan, const judge::Judgement& judgem
   size_t cells = 0;
   const auto add = [&](const auto& one, const std::string& what, const std::string& where) {
     if (!is_widened(one) || cells++ > 0) return;
-    first = fmt::format("{} of {}{}", one.values.size(), what, where.empty() ? "" : " at " + where);
+    first = fmt::format("{} of {}{}", one.values.size(), what, framed(" at ", where));
     worth = one.worth;
   };
   for (const auto& [_, criterion, result] : judgedOf(plan, judgement))
-    for (const judge::CellEstimate& cell : result.cells)
+    for (const CellEstimate& cell : result.cells)
       if (cell.cell < criterion.cells.size() && !cell.steps)
         add(cell, result.name, cellLabel(plan, criterion, criterion.cells[cell.cell]));
   for (const judge::Summary& summary : judgement.summaries)
     if (is_contained(metrics, summary.metric)) {
-      const plan::Point* point = plan.findPoint(summary.point);
+      const Point* point = plan.findPoint(summary.point);
       add(summary, summary.metric, point ? plan.label(*point) : "");
     }
   if (cells == 0) return "";

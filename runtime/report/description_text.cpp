@@ -27,13 +27,13 @@ std::string share(double value) {
 }
 
 /// Formats a value of a metric with its unit; `beside` is a value that must be told from it.
-std::string valueText(const plan::Plan& plan, const std::string& name, double value, double beside = 0) {
-  const plan::Metric* metric = plan.findMetric(name);
-  return base::formatAgainst(value, {}, metric ? metric->unit : "", metric ? metric->dimension : "", beside);
+std::string valueText(const Plan& plan, const std::string& name, double value, double beside = 0) {
+  const Metric* metric = plan.findMetric(name);
+  return formatAgainst(value, {}, metric ? metric->unit : "", metric ? metric->dimension : "", beside);
 }
 
 /// Names a point by its levels.
-std::string pointText(const plan::Plan& plan, const std::string& id) { return placeText(plan, plan::Place(id)); }
+std::string pointText(const Plan& plan, const std::string& id) { return placeText(plan, Place(id)); }
 
 /// Returns an empty part that the page folds.
 Part described(const char* title, const char* rest) { return {.title = title, .rest = rest, .folded = true}; }
@@ -55,8 +55,7 @@ std::string levelText(const describe::FactorEffect& effect, const describe::Leve
   std::string place;
   for (size_t i = 0; i < level.labels.size(); ++i) plan::addLabel(place, effect.factors[i], level.labels[i]);
   return place + " " +
-         (level.interval ? base::formatEstimate(level.ratio, *level.interval, "x")
-                         : base::formatQuantity(level.ratio, "x"));
+         (level.interval ? formatEstimate(level.ratio, *level.interval, "x") : formatQuantity(level.ratio, "x"));
 }
 
 /// Describes the effects of a factor's levels; for an interaction only the strongest combinations.
@@ -77,7 +76,7 @@ std::string levelsText(const describe::FactorEffect& effect) {
 }
 
 /// Describes main effects and interactions, as shares of the variation of logarithms.
-Part effectsText(const plan::Plan& plan, const std::vector<describe::Effects>& all) {
+Part effectsText(const Plan& plan, const std::vector<describe::Effects>& all) {
   Part part = described("Effects", "log scale, 95 % intervals over blocks; descriptive");
   for (const describe::Effects& effects : all) {
     std::string text = fmt::format("{}, geometric mean {} ({}), varies by ", effects.metric,
@@ -95,7 +94,7 @@ Part effectsText(const plan::Plan& plan, const std::vector<describe::Effects>& a
 }
 
 /// Describes rankings by medians; without enough blocks points have an order and no ranks.
-Part rankingText(const plan::Plan& plan, const std::vector<describe::Ranking>& rankings) {
+Part rankingText(const Plan& plan, const std::vector<describe::Ranking>& rankings) {
   Part part = described("Rankings", "by median; ranks are shared where the difference is not significant; descriptive");
   for (const describe::Ranking& ranking : rankings) {
     auto points = textsOf(ranking.points, [&](const describe::Ranked& one) {
@@ -113,7 +112,7 @@ Part rankingText(const plan::Plan& plan, const std::vector<describe::Ranking>& r
 }
 
 /// Describes the points that no other beats in both of two metrics.
-Part frontText(const plan::Plan& plan, const std::vector<describe::Front>& fronts) {
+Part frontText(const Plan& plan, const std::vector<describe::Front>& fronts) {
   Part part = described("Pareto front", "points that no other point beats in both metrics, by medians; descriptive");
   for (const describe::Front& front : fronts) {
     auto points = textsOf(front.points, [&](const describe::FrontPoint& one) {
@@ -135,12 +134,10 @@ Part driftText(const std::vector<describe::Drift>& drifts) {
 }
 
 /// Lists values far outside the quartiles of their point. They count like all others.
-Part outlierText(const plan::Plan& plan, const std::vector<describe::Outlier>& outliers,
-                 const store::Results& results) {
+Part outlierText(const Plan& plan, const std::vector<describe::Outlier>& outliers, const Results& results) {
   Part part = described("Outliers", "far outside the quartiles of their point; included in all results");
   for (const describe::Outlier& one : outliers) {
-    const auto trial =
-        std::ranges::find_if(results.trials, [&](const store::Trial& other) { return other.id == one.trial; });
+    const auto trial = std::ranges::find(results.trials, one.trial, &Trial::id);
     // The value and its median get the same unit, that of the larger one.
     const double larger = std::max(std::abs(one.value), std::abs(one.median));
     std::string text =
@@ -161,15 +158,14 @@ std::vector<std::string> driftTexts(const describe::Drift& drift) {
   if (drift.first)
     texts.push_back(
         fmt::format("{}: the first block is {} the median of the others, apart from all of them, as a warm-up is",
-                    drift.metric, base::formatQuantity(*drift.first, "x")));
+                    drift.metric, formatQuantity(*drift.first, "x")));
   if (drift.p <= describe::kTrend)
     texts.push_back(fmt::format("{}: the last of {} is {} the first by the trend (p = {:.1g})", drift.metric,
-                                counted(drift.blocks, "block"), base::formatQuantity(drift.last, "x"), drift.p));
+                                counted(drift.blocks, "block"), formatQuantity(drift.last, "x"), drift.p));
   return texts;
 }
 
-std::vector<Part> describedParts(const plan::Plan& plan, const describe::Description& description,
-                                 const store::Results& results) {
+std::vector<Part> describedParts(const Plan& plan, const describe::Description& description, const Results& results) {
   std::vector<Part> parts;
   for (Part& part : std::array{effectsText(plan, description.effects), rankingText(plan, description.rankings),
                                frontText(plan, description.fronts), driftText(description.drifts),
@@ -178,7 +174,7 @@ std::vector<Part> describedParts(const plan::Plan& plan, const describe::Descrip
   return parts;
 }
 
-std::optional<Part> describedTable(const plan::Plan& plan, const describe::Description& description,
+std::optional<Part> describedTable(const Plan& plan, const describe::Description& description,
                                    const plan::Table& table) {
   const auto only = [](const auto& all, auto is) {
     auto found = all;

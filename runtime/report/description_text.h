@@ -15,11 +15,10 @@
 namespace expc::report {
 
 /// Returns everything that there is to describe, the most wanted first; empty parts are left out.
-std::vector<Part> describedParts(const plan::Plan& plan, const describe::Description& description,
-                                 const store::Results& results);
+std::vector<Part> describedParts(const Plan& plan, const describe::Description& description, const Results& results);
 
 /// Returns the description that a table of the study asks for, such as a ranking; nothing for a table of values.
-std::optional<Part> describedTable(const plan::Plan& plan, const describe::Description& description,
+std::optional<Part> describedTable(const Plan& plan, const describe::Description& description,
                                    const plan::Table& table);
 
 /// Returns a sentence for a warm-up and one for a trend, as far as the drift shows them.

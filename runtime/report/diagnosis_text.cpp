@@ -36,9 +36,8 @@ std::string chances(const Chances& of) {
 
 /// Formats a value with as many digits as tell it from the bound and from the criterion's other values that are
 /// printed.
-std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one,
-                      double value) {
-  base::Bounds others = boundsOf(criterion.bound);
+std::string valueText(const Plan& plan, const Criterion& criterion, const CriterionDiagnosis& one, double value) {
+  Bounds others = boundsOf(criterion.bound);
   const auto beside = [&](double other) {
     constexpr double kAlike = 1e-4;  // limits are not known better
     if (std::abs(other - value) > kAlike * std::abs(value)) others.ends.push_back(other);
@@ -46,11 +45,11 @@ std::string valueText(const plan::Plan& plan, const plan::Criterion& criterion, 
   if (!one.known.empty()) beside(one.least), beside(one.most);
   for (const auto& limit : {one.passes_from, one.fails_from})
     if (limit) beside(*limit);
-  return base::formatAgainst(value, others, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
+  return formatAgainst(value, others, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
 }
 
 /// Says under which truth a criterion was simulated: "if the true values are 1.45x to 1.52x (measured)".
-std::string truthText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one) {
+std::string truthText(const Plan& plan, const Criterion& criterion, const CriterionDiagnosis& one) {
   if (!one.valued) return "without a value";
   if (!criterion.assertions.empty()) return "if the true values are as " + one.known;
   const std::string least = valueText(plan, criterion, one, one.least),
@@ -62,7 +61,7 @@ std::string truthText(const plan::Plan& plan, const plan::Criterion& criterion, 
 }
 
 /// Lists the points at which trials end in a certain way: "30 % of timed trials at arm=b"; "" if there are none.
-std::string endsText(const plan::Plan& plan, const simulate::Model& model, double simulate::PointEnds::* share) {
+std::string endsText(const Plan& plan, const simulate::Model& model, double simulate::PointEnds::* share) {
   constexpr size_t kShown = 4;
   std::vector<std::string> texts;
   for (const auto& [kind, ends] : model.ends)
@@ -89,10 +88,10 @@ std::string sessionsText(const simulate::Model& model) {
 }
 
 /// "10 timed and 3 quality".
-std::string repetitions(const plan::Plan& plan, const DesignDiagnosis& design) {
+std::string repetitions(const Plan& plan, const DesignDiagnosis& design) {
   std::vector<std::string> texts;
-  for (const plan::KindDesign& kind : plan.design.kinds)
-    if (kind.kind != plan::TrialKind::Profile)
+  for (const KindDesign& kind : plan.design.kinds)
+    if (kind.kind != TrialKind::Profile)
       texts.push_back(fmt::format("{} {}", design.most.at(kind.kind), toString(kind.kind)));
   return joined(texts, " and ");
 }
@@ -112,7 +111,7 @@ std::string costText(const DesignDiagnosis& design) {
 
 /// Says from which true value on a criterion is decided in most studies (simulate::kPower), for passing and for
 /// failing.
-std::string powerText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one) {
+std::string powerText(const Plan& plan, const Criterion& criterion, const CriterionDiagnosis& one) {
   const bool own = !criterion.assertions.empty() || criterion.cells.front().bound.has_value();
   const auto end = [&](const char* word, const std::optional<double>& value, const std::optional<double>& distance,
                        bool passes) {
@@ -135,8 +134,8 @@ std::string powerText(const plan::Plan& plan, const plan::Criterion& criterion, 
 
 /// Adds the lines of one criterion: chances under what is known, what keeps it open, chances at its bound, its power,
 /// and the larger design.
-void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, std::vector<Block>& blocks) {
-  const plan::Criterion& criterion = plan.criteria[c];
+void addCriterion(const Plan& plan, const Diagnosis& diagnosis, size_t c, std::vector<Block>& blocks) {
+  const Criterion& criterion = plan.criteria[c];
   const CriterionDiagnosis& one = diagnosis.design.criteria[c];
   blocks.emplace_back(Paragraph{.text = criterion.text, .of = one.name, .apart = true});
   const auto say = [&](std::string text) { blocks.emplace_back(Paragraph{.text = std::move(text), .depth = 1}); };
@@ -182,13 +181,12 @@ void addCriterion(const plan::Plan& plan, const Diagnosis& diagnosis, size_t c, 
 
 }  // namespace
 
-std::string chancesText(const plan::Plan& plan, const plan::Criterion& criterion, const CriterionDiagnosis& one,
-                        unsigned studies) {
+std::string chancesText(const Plan& plan, const Criterion& criterion, const CriterionDiagnosis& one, unsigned studies) {
   if (!one.chances) return "";
   return fmt::format("{}: {} of {} simulated studies", truthText(plan, criterion, one), chances(*one.chances), studies);
 }
 
-std::vector<Block> diagnosisBlocks(const plan::Plan& plan, const Diagnosis& diagnosis) {
+std::vector<Block> diagnosisBlocks(const Plan& plan, const Diagnosis& diagnosis) {
   std::vector<Block> blocks{
       Paragraph{.text = fmt::format("{} blocks, {} (seed {})", repetitions(plan, diagnosis.design),
                                     counted(plan.points.size(), "point"), diagnosis.seed),

@@ -139,7 +139,7 @@ class PageRenderer {
   /// A folded part is a <details>; a part with badges is the card of a criterion, which links lead to.
   std::string operator()(const Part& part) const {
     std::string body = pageMarkup(part.blocks);
-    if (part.folded) return folded(part.title + (part.about().empty() ? "" : ": " + part.about()), body);
+    if (part.folded) return folded(part.title + framed(": ", part.about()), body);
     if (!part.rest.empty()) body = (*this)(Paragraph{part.rest}) + body;
     if (!part.law.empty()) body = "<p class=\"law\"><code>" + html(part.law) + "</code></p>" + body;
     if (part.badges.empty())

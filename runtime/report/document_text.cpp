@@ -187,8 +187,7 @@ class TextRenderer {
     const size_t shown = columns.front().cells.size() - 1;
     out_ += tableText(std::move(columns), width_, indent, paint_);
     if (table.all > shown)
-      line(fmt::format("… and {} more{}", table.all - shown, table.rest.empty() ? "" : "; " + table.rest), indent,
-           indent);
+      line(fmt::format("… and {} more{}", table.all - shown, framed("; ", table.rest)), indent, indent);
   }
 
   void show(const Figures&, unsigned) {}
@@ -199,7 +198,7 @@ class TextRenderer {
     if (part.title.empty()) return show(part.blocks, indent + kBelow);
     const std::string title = printable(part.title), rest = printable(part.about());
     if (indent > 0)
-      line(paint_.bold(title) + (rest.empty() ? "" : ": " + rest), indent, indent + 2);
+      line(paint_.bold(title) + framed(": ", rest), indent, indent + 2);
     else
       section(title, rest);
     // A title without content would look like an error.

@@ -39,7 +39,7 @@ struct Drawing {
   /// Returns the position of a value in pixels. Values outside of the scale stick to its edge, slightly beyond it, so
   /// that they do not look like values there.
   double at(double value) const {
-    const double position = log ? (value > 0 ? std::log(value) : -HUGE_VAL) : value;
+    const double position = log ? (value > 0 ? std::log(value) : -INFINITY) : value;
     const double share = (position - low) / (high - low);
     return kMargin + (kWidth - 2 * kMargin) * std::clamp(share, -0.02, 1.02);
   }
@@ -97,12 +97,12 @@ struct Drawing {
     const auto free = [&](double x) {
       return std::ranges::all_of(named, [&](double other) { return std::fabs(other - x) > 0.3 * kWidth; });
     };
-    const auto quantity = [&](double value) { return base::formatQuantity(value, unit, dimension); };
+    const auto quantity = [&](double value) { return formatQuantity(value, unit, dimension); };
     // The bound, or the neutral value, is named first; an end of the scale only if its text does not run into that.
     if (bound) {
-      const base::Bounds apart(std::vector{neutral.value_or(1)}, boundsOf(*bound).unit);
+      const Bounds apart(std::vector{neutral.value_or(1)}, boundsOf(*bound).unit);
       for (const double end : plan::ends(*bound))
-        if (free(at(end))) tick(base::formatAgainst(end, apart, unit, dimension), at(end), " class=\"bound-name\"");
+        if (free(at(end))) tick(formatAgainst(end, apart, unit, dimension), at(end), " class=\"bound-name\"");
     } else if (neutral) {
       tick(quantity(*neutral), at(*neutral), "");
     }

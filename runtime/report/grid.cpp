@@ -36,10 +36,10 @@ struct Entry {
 };
 
 /// The metric, or one that it is computed from, if workers said that they cannot give it; else "".
-std::string lacked(const plan::Plan& plan, const judge::PointStatus& status, const std::string& metric) {
-  const plan::Metric* declared = plan.findMetric(metric);
+std::string lacked(const Plan& plan, const PointStatus& status, const std::string& metric) {
+  const Metric* declared = plan.findMetric(metric);
   if (declared && declared->derived) {
-    for (const plan::MetricTerm& part : plan::metricTerms(*declared->derived))
+    for (const MetricTerm& part : plan::metricTerms(*declared->derived))
       if (std::string name = lacked(plan, status, part.metric); !name.empty()) return name;
     return "";
   }
@@ -47,17 +47,16 @@ std::string lacked(const plan::Plan& plan, const judge::PointStatus& status, con
 }
 
 /// Whether a trial of the point has ended, of whatever kind and however.
-bool wasTried(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Point& point) {
-  return std::ranges::any_of(plan.design.kinds, [&](const plan::KindDesign& design) {
-    const judge::PointStatus* status = judgement.status(point.id, design.kind);
+bool wasTried(const Plan& plan, const Judgement& judgement, const Point& point) {
+  return std::ranges::any_of(plan.design.kinds, [&](const KindDesign& design) {
+    const PointStatus* status = judgement.status(point.id, design.kind);
     return status && status->valid + status->failed + status->timeouts + status->infeasible + status->invalid > 0;
   });
 }
 
 /// Whether every value of a metric at a point diverged, and the metric has no better direction that would rank these as
 /// the worst.
-bool divergedAt(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Point& point,
-                const plan::Metric& metric) {
+bool divergedAt(const Plan& plan, const Judgement& judgement, const Point& point, const Metric& metric) {
   const std::string what = metric.name + " at " + judge::placeLabel(plan, &point);
   return std::ranges::any_of(judgement.missing, [&](const judge::Missing& one) {
     return one.why && one.why->code == plan::Reason::Diverged && one.what == what;
@@ -65,12 +64,11 @@ bool divergedAt(const plan::Plan& plan, const judge::Judgement& judgement, const
 }
 
 /// Returns why a metric has no value at a point, in a few words; reasons that were known before the run come first.
-std::string whyMissing(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Point& point,
-                       const plan::Metric& metric) {
+std::string whyMissing(const Plan& plan, const Judgement& judgement, const Point& point, const Metric& metric) {
   if (!point.unavailable.empty()) return "not available";
   if (!point.expected_infeasible.empty() && !wasTried(plan, judgement, point))
     return "expected infeasible, not started";
-  const judge::PointStatus* status = judgement.status(point.id, metric.kind);
+  const PointStatus* status = judgement.status(point.id, metric.kind);
   if (!status) return "not run";
   // If trials ran, the reason lies in the metric; else in how they ended.
   const std::string lack = status->valid > 0 ? lacked(plan, *status, metric.name) : "";
@@ -84,10 +82,9 @@ std::string whyMissing(const plan::Plan& plan, const judge::Judgement& judgement
 
 /// Returns the values of a metric, one for each point that tells it, in the plan's order. A process's value has no
 /// level of inside factors.
-std::vector<Entry> metricEntries(const plan::Plan& plan, const judge::Judgement& judgement,
-                                 const plan::Metric& metric) {
+std::vector<Entry> metricEntries(const Plan& plan, const Judgement& judgement, const Metric& metric) {
   std::vector<Entry> entries;
-  for (const plan::Point& point : plan.points)
+  for (const Point& point : plan.points)
     if (plan.tells(metric, point))
       entries.push_back({metric.of_process ? plan.startedFor(point).levels : point.levels,
                          metricCell(plan, judgement, point, metric), point.id});
@@ -95,12 +92,11 @@ std::vector<Entry> metricEntries(const plan::Plan& plan, const judge::Judgement&
 }
 
 /// Returns the values of a comparison, one for each estimated cell.
-std::vector<Entry> comparisonEntries(const plan::Plan& plan, const judge::Judgement& judgement,
-                                     const plan::Comparison& comparison) {
+std::vector<Entry> comparisonEntries(const Plan& plan, const Judgement& judgement, const Comparison& comparison) {
   std::vector<Entry> entries;
   const auto* result = base::named(judgement.comparisons, comparison.name);
   if (!result) return entries;
-  for (const judge::CellEstimate& estimate : result->cells)
+  for (const CellEstimate& estimate : result->cells)
     if (estimate.cell < comparison.cells.size())
       entries.push_back({comparison.cells[estimate.cell].levels,
                          gridCell(plan, comparison.cells[estimate.cell], estimate, comparison.unit)});
@@ -128,7 +124,7 @@ std::vector<size_t> layoutFactors(const std::vector<std::string>& factors, const
 using Places = std::map<std::vector<unsigned>, size_t>;
 
 /// Lays entries out in the grid. Each entry has a place of its own, since all factors that vary are in the layout.
-void fillGrid(const plan::Plan& plan, Grid& grid, const std::vector<std::string>& factors, std::vector<Entry> entries,
+void fillGrid(const Plan& plan, Grid& grid, const std::vector<std::string>& factors, std::vector<Entry> entries,
               const std::vector<std::string>& by) {
   std::vector<size_t> down = layoutFactors(factors, entries, by), across;
   if (down.size() > 1) {
@@ -184,8 +180,7 @@ std::string asideText(const GridCell& cell) {
 
 }  // namespace
 
-GridCell metricCell(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Point& point,
-                    const plan::Metric& metric) {
+GridCell metricCell(const Plan& plan, const Judgement& judgement, const Point& point, const Metric& metric) {
   const judge::Summary* summary = judgement.find(point.id, metric.name);
   GridCell cell;
   if (summary && summary->n > 0)
@@ -197,7 +192,7 @@ GridCell metricCell(const plan::Plan& plan, const judge::Judgement& judgement, c
     cell.never = summary->never, cell.diverged = summary->diverged;
     cell.trend = summary->trend, cell.correlation = summary->correlation;
   }
-  const judge::PointStatus* status = judgement.status(point.id, metric.kind);
+  const PointStatus* status = judgement.status(point.id, metric.kind);
   if (status) cell.limit = status->limit;
   if (summary && status && status->unstable()) cell.out_of_memory = status->infeasible;
   cell.published = judge::publishedValue(plan, point, metric);
@@ -205,8 +200,7 @@ GridCell metricCell(const plan::Plan& plan, const judge::Judgement& judgement, c
   return cell;
 }
 
-std::vector<GridCell> metricColumn(const plan::Plan& plan, const judge::Judgement& judgement,
-                                   const plan::Metric& metric, size_t most) {
+std::vector<GridCell> metricColumn(const Plan& plan, const Judgement& judgement, const Metric& metric, size_t most) {
   std::vector<GridCell> cells;
   for (size_t i = 0; i < plan.points.size() && i < most; ++i)
     cells.push_back(metricCell(plan, judgement, plan.points[i], metric));
@@ -214,8 +208,7 @@ std::vector<GridCell> metricColumn(const plan::Plan& plan, const judge::Judgemen
   return cells;
 }
 
-GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge::CellEstimate& estimate,
-                  const std::string& unit) {
+GridCell gridCell(const Plan& plan, const plan::Cell& planned, const CellEstimate& estimate, const std::string& unit) {
   GridCell cell;
   cell.unit = unit, cell.dimension = judge::dimensionOf(plan, planned);
   cell.estimate = estimate.estimate;
@@ -230,22 +223,22 @@ GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge
   return cell;
 }
 
-Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const std::string& subject,
+Grid buildGrid(const Plan& plan, const Judgement& judgement, const std::string& subject,
                const std::vector<std::string>& by) {
   Grid grid;
   grid.subject = subject;
-  if (const plan::Metric* metric = plan.findMetric(subject)) {
+  if (const Metric* metric = plan.findMetric(subject)) {
     grid.unit = metric->unit;
     grid.dimension = metric->dimension;
     const auto factors = textsOf(plan.factors, &plan::Factor::name);
     std::vector<Entry> entries = metricEntries(plan, judgement, *metric);
     describe::Ideals ideals = describe::idealsOf(plan, judgement, *metric);
-    for (Entry& entry : entries) entry.cell.ideal = base::valueIn(ideals.at, std::string(entry.point));
+    for (Entry& entry : entries) entry.cell.ideal = valueIn(ideals.at, std::string(entry.point));
     grid.ideal_over = std::move(ideals.over);
     fillGrid(plan, grid, factors, std::move(entries), by);
     return grid;
   }
-  for (const plan::Comparison& comparison : plan.comparisons) {
+  for (const Comparison& comparison : plan.comparisons) {
     if (comparison.name != subject) continue;
     grid.text = comparison.text;
     grid.unit = comparison.unit;
@@ -255,29 +248,29 @@ Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const 
     if (!comparison.cells.empty()) {
       grid.dimension = std::string(judge::dimensionOf(plan, comparison.cells[0]));
       if (plan::isPaired(comparison.cells[0]))
-        grid.neutral = comparison.cells[0].estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;
+        grid.neutral = comparison.cells[0].estimator == Estimator::PairedDifference ? 0.0 : 1.0;
     }
     fillGrid(plan, grid, comparison.factors, comparisonEntries(plan, judgement, comparison), by);
   }
   return grid;
 }
 
-base::EstimateText partsOf(const GridCell& cell, const base::Bounds& bounds) {
+EstimateText partsOf(const GridCell& cell, const Bounds& bounds) {
   const std::string_view unit = cell.unit, dimension = cell.dimension;
   // An estimate that is infinite since trials timed out or values diverged is no number.
   if ((cell.timeouts || cell.diverged) && cell.estimate && std::isinf(*cell.estimate)) {
     const bool whole = cell.interval && std::isinf(cell.interval->low) && std::isinf(cell.interval->high);
     return {cell.timeouts ? "timeout" : "diverged",
-            !cell.interval || whole ? "" : base::formatInterval(*cell.interval, unit, dimension, bounds, cell.column)};
+            !cell.interval || whole ? "" : formatInterval(*cell.interval, unit, dimension, bounds, cell.column)};
   }
   if (cell.estimate && cell.interval && !cell.constant)
-    return base::formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds, cell.column);
-  base::EstimateText text;
-  if (cell.estimate) text.estimate = base::formatAgainst(*cell.estimate, bounds, unit, dimension, cell.column);
+    return formatParts(*cell.estimate, *cell.interval, unit, dimension, bounds, cell.column);
+  EstimateText text;
+  if (cell.estimate) text.estimate = formatAgainst(*cell.estimate, bounds, unit, dimension, cell.column);
   if (cell.constant)
     text.interval = "constant";
   else if (cell.interval)
-    text.interval = base::formatInterval(*cell.interval, unit, dimension, bounds, cell.column);
+    text.interval = formatInterval(*cell.interval, unit, dimension, bounds, cell.column);
   return text;
 }
 
@@ -291,7 +284,7 @@ static std::string withoutUnit(std::string interval, const std::string& estimate
 }
 
 Cell valueCell(const GridCell& cell) {
-  const base::EstimateText text = partsOf(cell);
+  const EstimateText text = partsOf(cell);
   Cell shown{text.estimate, {}, {}, Tone::Strong};
   if (cell.estimate) {
     // Either the interval stands below, and n goes to the page only, or n stands below.
@@ -311,7 +304,7 @@ Cell valueCell(const GridCell& cell) {
   return shown;
 }
 
-void alignCells(std::vector<GridCell>& cells, const base::Bounds& bounds) {
+void alignCells(std::vector<GridCell>& cells, const Bounds& bounds) {
   if (cells.empty()) return;
   std::vector<base::ColumnValue> values;
   for (const GridCell& cell : cells)
@@ -321,21 +314,20 @@ void alignCells(std::vector<GridCell>& cells, const base::Bounds& bounds) {
   for (GridCell& cell : cells) cell.column = column;
 }
 
-std::string rangeText(const GridCell& cell, const base::Bounds& bounds) {
+std::string rangeText(const GridCell& cell, const Bounds& bounds) {
   if (cell.constant || cell.interval || cell.values.size() < 2 || !cell.estimate || !std::isfinite(*cell.estimate))
     return "";
   const auto [least, most] = std::ranges::minmax(cell.values);
-  return fromTo(
-      base::formatParts(*cell.estimate, {least, most, 0}, cell.unit, cell.dimension, bounds, cell.column).interval);
+  return fromTo(formatParts(*cell.estimate, {least, most, 0}, cell.unit, cell.dimension, bounds, cell.column).interval);
 }
 
 std::string publishedText(const GridCell& cell) {
-  return cell.published ? fmt::format("(published {})",
-                                      base::formatAgainst(*cell.published, {}, cell.unit, cell.dimension, cell.column))
-                        : "";
+  return cell.published
+             ? fmt::format("(published {})", formatAgainst(*cell.published, {}, cell.unit, cell.dimension, cell.column))
+             : "";
 }
 
-std::vector<plan::Table> defaultTables(const plan::Plan& plan) {
+std::vector<plan::Table> defaultTables(const Plan& plan) {
   if (!plan.tables.empty() || !plan.plots.empty()) return {};
   // The first factor makes the columns; the last one stands next to them, as the x of charts.
   std::vector<std::string> varying;

@@ -12,6 +12,7 @@
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
+#include "runtime/report/paint.h"
 #include "runtime/store/records.h"
 
 namespace expc::report {
@@ -80,39 +81,36 @@ struct Grid {
 /// Lays `subject` out by the factors `by`: the last one makes the columns, the others the rows. Factors that vary and
 /// are not in `by` come first in the rows, so that no two values fall into one cell. An unknown subject gives a grid
 /// without rows.
-Grid buildGrid(const plan::Plan& plan, const judge::Judgement& judgement, const std::string& subject,
+Grid buildGrid(const Plan& plan, const Judgement& judgement, const std::string& subject,
                const std::vector<std::string>& by);
 
 /// Returns the tables for a study that has neither tables nor plots: each metric that it is about, over all factors
 /// that vary.
-std::vector<plan::Table> defaultTables(const plan::Plan& plan);
+std::vector<plan::Table> defaultTables(const Plan& plan);
 
 /// Formats the estimate and its interval ("constant" if no value ever varied) in one unit with the same digits; "" for
 /// what is missing. Digits suffice to tell them from `bounds`.
-base::EstimateText partsOf(const GridCell& cell, const base::Bounds& bounds = {});
+EstimateText partsOf(const GridCell& cell, const Bounds& bounds = {});
 
 /// Formats a value with its interval or n below it, other outcomes of the point's trials, and the published value:
 /// "12.3 ms" and "[12.1 ms, 12.6 ms]", "64.0 MiB" and "constant, n=7", "97.2 %" and "n=1", "not run".
 Cell valueCell(const GridCell& cell);
 
 /// Returns the value of a metric at a point.
-GridCell metricCell(const plan::Plan& plan, const judge::Judgement& judgement, const plan::Point& point,
-                    const plan::Metric& metric);
+GridCell metricCell(const Plan& plan, const Judgement& judgement, const Point& point, const Metric& metric);
 
 /// Returns the values of a metric at the first `most` points, in one unit and precision.
-std::vector<GridCell> metricColumn(const plan::Plan& plan, const judge::Judgement& judgement,
-                                   const plan::Metric& metric, size_t most);
+std::vector<GridCell> metricColumn(const Plan& plan, const Judgement& judgement, const Metric& metric, size_t most);
 
 /// Returns "(published 11.8 ms)", or "".
 std::string publishedText(const GridCell& cell);
 
 /// Returns the value of one cell of a comparison or criterion, with what is published for it. The plan owns `unit`.
-GridCell gridCell(const plan::Plan& plan, const plan::Cell& planned, const judge::CellEstimate& estimate,
-                  const std::string& unit);
+GridCell gridCell(const Plan& plan, const plan::Cell& planned, const CellEstimate& estimate, const std::string& unit);
 /// Gives cells of one table, which have one unit, one unit of display and one number of decimals.
-void alignCells(std::vector<GridCell>& cells, const base::Bounds& bounds = {});
+void alignCells(std::vector<GridCell>& cells, const Bounds& bounds = {});
 /// Returns the smallest and the largest of a few values, for which there is no interval: "1.20x to 1.31x"; "" for
 /// others.
-std::string rangeText(const GridCell& cell, const base::Bounds& bounds = {});
+std::string rangeText(const GridCell& cell, const Bounds& bounds = {});
 
 }  // namespace expc::report

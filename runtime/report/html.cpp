@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/hash.h"
@@ -27,6 +28,7 @@
 #include "runtime/report/document.h"
 #include "runtime/report/html_parts.h"
 #include "runtime/report/html_text.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
 #include "runtime/report/wording.h"
@@ -45,11 +47,11 @@ Error withWayOut(Error error) {
     text = fmt::format("the report {}; {}write it elsewhere with --html", one.message(),
                        one.convertToErrorCode() == std::errc::no_space_on_device ? "free some space, or " : "");
   });
-  return llvm::createStringError(text);
+  return failure("{}", text);
 }
 
 /// Returns the banner for null cards, which stays in sight wherever the page is scrolled to.
-std::string nullCardsBanner(const judge::Judgement& judgement) {
+std::string nullCardsBanner(const Judgement& judgement) {
   if (!judgement.null_cards) return "";
   return "<div class=\"null-cards\" role=\"alert\"><p><b>Simulated GPUs:</b> " + html(kNullCardsNotice) +
          "</p></div>\n";
@@ -63,7 +65,7 @@ struct Section {
 
 /// Makes the sections in the order of the page. Braces evaluate from left to right, which numbers the charts.
 std::vector<Section> sectionsOf(Page& page) {
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   const auto folded = [](std::string title, std::vector<Block> blocks) {
     std::vector<Block> all;
     if (!blocks.empty()) all.emplace_back(Part{.title = std::move(title), .blocks = std::move(blocks), .folded = true});
@@ -147,7 +149,7 @@ std::string chartElements(const Page& page) {
   return fmt::format(
       "<script type=\"application/json\" id=\"chart-config\">{}</script>\n<script type=\"application/json\" "
       "id=\"charts\">{}</script>\n<script>{}</script>\n",
-      scriptSafe(assets::chartConfig()), scriptSafe(base::canonicalJson(std::move(specifications))),
+      scriptSafe(assets::chartConfig()), scriptSafe(canonicalJson(std::move(specifications))),
       scriptText(assets::chartLibrary()));
 }
 
@@ -169,7 +171,7 @@ std::string Page::figures(std::vector<Chart> all, const std::string& name) {
   return out + (all.size() > 1 ? "</div>" : "");
 }
 
-std::vector<Chart> namedCharts(const describe::Findings& findings) {
+std::vector<Chart> namedCharts(const Findings& findings) {
   // Making the sections collects their charts; the markup is dropped.
   const HtmlOptions options;
   Page page{findings, options};
@@ -178,13 +180,13 @@ std::vector<Chart> namedCharts(const describe::Findings& findings) {
   return std::move(page.charts);
 }
 
-std::string htmlPage(const describe::Findings& findings, const HtmlOptions& options) {
+std::string htmlPage(const Findings& findings, const HtmlOptions& options) {
   // The time is taken once, so that every place of the page shows the same.
   HtmlOptions settled = options;
   if (settled.written == 0)
     settled.written = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   Page page{findings, settled};
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   const bool charts = options.charts && hasChartLibrary();
 
   std::string body, navigation;
@@ -195,31 +197,30 @@ std::string htmlPage(const describe::Findings& findings, const HtmlOptions& opti
     body += fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", one.id, one.title, inner);
     navigation += fmt::format("<a href=\"#{}\">{}</a>", one.id, one.title);
   }
-  return withHoles(
-      assets::page(),
-      {{"policy", std::string(kPagePolicy)},
-       {"again", std::string(options.again ? kLoadAgain : "")},
-       {"title", (page.judgement.null_cards ? "Simulated GPUs: " : "") + html(plan.study)},
-       {"study", html(plan.study)},
-       {"lead", plan.doc.empty() ? "" : "<p class=\"lead\">" + htmlProse(plan.doc) + "</p>"},
-       {"answer", page.answer.markup()},
-       {"style", std::string(assets::style())},
-       {"above", nullCardsBanner(page.judgement)},
-       {"live", options.live.empty() ? "" : "<p class=\"notice\" role=\"status\">" + options.live + "</p>\n"},
-       {"facts", pageMarkup(headFacts(page))},
-       {"navigation", navigation},
-       {"notice", page.charts.empty() ? ""
-                  : charts            ? kNoScripts
-                                      : kNoCharts},
-       {"body", body},
-       {"command", html(replicateCommand(plan, options.folder))},
-       {"repeat", pageMarkup(repeatFacts(page))},
-       {"data", dataElement(page)},
-       {"charts", charts ? chartElements(page) : ""},
-       {"script", scriptText(assets::script())}});
+  return withHoles(assets::page(),
+                   {{"policy", std::string(kPagePolicy)},
+                    {"again", std::string(options.again ? kLoadAgain : "")},
+                    {"title", (page.judgement.null_cards ? "Simulated GPUs: " : "") + html(plan.study)},
+                    {"study", html(plan.study)},
+                    {"lead", plan.doc.empty() ? "" : "<p class=\"lead\">" + htmlProse(plan.doc) + "</p>"},
+                    {"answer", page.answer.markup()},
+                    {"style", std::string(assets::style())},
+                    {"above", nullCardsBanner(page.judgement)},
+                    {"live", framed("<p class=\"notice\" role=\"status\">", options.live, "</p>\n")},
+                    {"facts", pageMarkup(headFacts(page))},
+                    {"navigation", navigation},
+                    {"notice", page.charts.empty() ? ""
+                               : charts            ? kNoScripts
+                                                   : kNoCharts},
+                    {"body", body},
+                    {"command", html(replicateCommand(plan, options.folder))},
+                    {"repeat", pageMarkup(repeatFacts(page))},
+                    {"data", dataElement(page)},
+                    {"charts", charts ? chartElements(page) : ""},
+                    {"script", scriptText(assets::script())}});
 }
 
-std::string pageName(const plan::Plan& plan) {
+std::string pageName(const Plan& plan) {
   std::string name = plan.study, asked;
   for (const std::string& preset : plan.presets) asked += "." + preset;
   for (const std::string& text : plan.overrides) asked += "." + text;
@@ -233,7 +234,7 @@ std::string pageName(const plan::Plan& plan) {
   return name + plain + (plain == asked ? "" : "-" + base::shortHash(asked).substr(0, 8)) + ".html";
 }
 
-Error writeHtml(const std::string& path, const describe::Findings& findings, const HtmlOptions& options) {
+Error writeHtml(const std::string& path, const Findings& findings, const HtmlOptions& options) {
   const std::filesystem::path target(path);
   if (target.has_parent_path()) {
     std::error_code ignored;  // open says it better

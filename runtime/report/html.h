@@ -26,18 +26,18 @@ inline constexpr std::string_view kLoadAgain =
     "<script>setInterval(() => document.hidden || location.reload(), 5000)</script>\n";
 
 /// Returns the whole page, with kPagePolicy in it.
-std::string htmlPage(const describe::Findings& findings, const HtmlOptions& options);
+std::string htmlPage(const Findings& findings, const HtmlOptions& options);
 
 /// Returns the file name of a plan's page, different for each selection of a study: "precision.html",
 /// "precision.quick.html", "precision.quick.gpus=2.html".
-std::string pageName(const plan::Plan& plan);
+std::string pageName(const Plan& plan);
 
 /// Writes htmlPage to `path` atomically (a temporary file beside it, synced, then renamed). The error names the path
 /// and what the system said; an old page stays as it was.
-Error writeHtml(const std::string& path, const describe::Findings& findings, const HtmlOptions& options);
+Error writeHtml(const std::string& path, const Findings& findings, const HtmlOptions& options);
 
 /// Returns all charts of the page with their names, in its order; for `report --chart`.
-std::vector<Chart> namedCharts(const describe::Findings& findings);
+std::vector<Chart> namedCharts(const Findings& findings);
 
 /// Whether this build contains the chart library, which comes from the set-up's Python environment; without it the page
 /// says so.

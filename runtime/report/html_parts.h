@@ -18,7 +18,7 @@
 namespace expc::report {
 
 /// The findings that sections read, and the charts that they leave for the script.
-struct Page : describe::Findings {
+struct Page : Findings {
   const HtmlOptions& options;
   std::vector<Chart> charts = {};
   const Answer answer = answerOf(*this);

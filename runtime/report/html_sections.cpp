@@ -43,7 +43,7 @@ Facts factsOf(std::string style, std::vector<Fact> facts) {
 }
 
 /// Returns the word of a verdict and its marks as badges.
-std::vector<Badge> badgesOf(const judge::CriterionResult& result) {
+std::vector<Badge> badgesOf(const CriterionResult& result) {
   const judge::Meaning& meaning = judge::meaningOf(result);
   std::vector<Badge> badges{{meaning.style, meaning.sign, std::string(meaning.word)}};
   for (const std::string& mark : marksOf(result)) badges.push_back({"open", "!", mark});
@@ -62,7 +62,7 @@ void flatten(const json::Value& value, const std::string& prefix, std::map<std::
   if (text && text->empty()) return;
   // Sizes of memory get a unit; other numbers are shown as they were recorded.
   const auto bytes = StringRef(prefix).ends_with("memory") ? value.getAsNumber() : std::nullopt;
-  rows[prefix] = text ? text->str() : bytes ? base::formatQuantity(*bytes, "B") : base::canonicalJson(value);
+  rows[prefix] = text ? text->str() : bytes ? formatQuantity(*bytes, "B") : canonicalJson(value);
 }
 
 /// Merges environments as JSON texts, each with its number of trials: a setting that all agree on is shown once, a
@@ -70,11 +70,8 @@ void flatten(const json::Value& value, const std::string& prefix, std::map<std::
 Facts environmentFacts(const std::map<std::string_view, unsigned>& texts) {
   std::map<std::string, std::map<std::string, unsigned>> values;
   for (const auto& [json, trials] : texts) {
-    auto value = base::parseJson(json);
-    if (!value) {
-      consumeError(value.takeError());
-      continue;
-    }
+    auto value = expectedToOptional(parseJson(json));
+    if (!value) continue;
     if (json::Object* said = value->getAsObject()) said->erase("readings");  // they differ in each trial
     std::map<std::string, std::string> rows;
     flatten(*value, "", rows);
@@ -93,14 +90,14 @@ Facts environmentFacts(const std::map<std::string_view, unsigned>& texts) {
 }
 
 /// Returns how many trials of each kind ended in each way, over all points.
-Table statusTable(const judge::Judgement& judgement, const plan::Design& design) {
-  using Status = judge::PointStatus;
+Table statusTable(const Judgement& judgement, const plan::Design& design) {
+  using Status = PointStatus;
   static constexpr std::pair<const char*, unsigned Status::*> kCounts[] = {
       {"planned", &Status::planned},    {"valid", &Status::valid},           {"failed", &Status::failed},
       {"timed out", &Status::timeouts}, {"infeasible", &Status::infeasible}, {"disturbed", &Status::invalid}};
   Table table{.label = "Trials of each kind", .columns = {{"kind", Column::Kind::Label}}};
   for (const auto& [name, count] : kCounts) table.columns.push_back({name});
-  for (const plan::KindDesign& kind : design.kinds) {
+  for (const KindDesign& kind : design.kinds) {
     Row row{{{std::string(toString(kind.kind))}}};
     for (const auto& [name, count] : kCounts) {
       uint64_t sum = 0;
@@ -114,9 +111,9 @@ Table statusTable(const judge::Judgement& judgement, const plan::Design& design)
 }
 
 /// Returns the digests of data, program and inputs that trials read; the first few of many.
-std::string dataDigests(const store::Results& results) {
+std::string dataDigests(const Results& results) {
   std::set<std::string> all;
-  for (const store::Trial& trial : results.trials)
+  for (const Trial& trial : results.trials)
     if (!trial.key->data.empty()) all.insert(trial.key->data);
   return fewOf({all.begin(), all.end()}, kMaxValues);
 }
@@ -179,13 +176,13 @@ Block plotPart(Page& page, const plan::Plot& plot, const std::string& title) {
   std::vector<Chart> all = series ? curveCharts(page.plan, page.judgement.description.curves, plot, left_out)
                                   : scatterCharts(page.plan, page.judgement, plot, left_out);
   Part part{title};
-  const plan::Metric* subject = page.plan.findMetric(plot.subject);
+  const Metric* subject = page.plan.findMetric(plot.subject);
   part.rest = !series                            ? "Medians over trials, with 95 % intervals."
               : subject && subject->distribution ? "Medians over trials; the numbers are the median of each trial."
                                                  : "Medians over trials; the numbers are the last values.";
   for (const std::string& name : {plot.subject, plot.over})
     // Without a direction nothing can be said to beat another point.
-    if (const plan::Metric* metric = page.plan.findMetric(name); metric && !metric->better && !series)
+    if (const Metric* metric = page.plan.findMetric(name); metric && !metric->better && !series)
       part.rest += " No Pareto front: " + name + " declares no direction.";
   part.blocks.emplace_back(
       Figures{chartFigures(page, std::move(all), left_out, series ? "more curve" : "more point", title)});
@@ -214,17 +211,16 @@ std::string plotTitle(const plan::Plot& plot) {
 }  // namespace
 
 Facts headFacts(const Page& page) {
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   // Trials are counted, not points: one process may measure many.
-  const auto valid = std::ranges::count(page.results.trials, store::TrialStatus::Valid, &store::Trial::status);
-  const std::string by = page.options.program.empty() ? "" : " by " + page.options.program;
+  const auto valid = std::ranges::count(page.results.trials, TrialStatus::Valid, &Trial::status);
   return factsOf("strip", {{"Workload", workloadText(plan)},
                            {"Selection", selectionText(plan)},
                            {"Points", std::to_string(plan.points.size())},
                            {"Valid trials", std::to_string(valid)},
                            {"Sessions", std::to_string(page.results.sessions.size())},
                            {"Measured on", measuredOnText(plan, page.results)},
-                           {"Written", minuteText(page.options.written) + by}});
+                           {"Written", minuteText(page.options.written) + framed(" by ", page.options.program)}});
 }
 
 std::vector<Block> verdictBlocks(const Page& page) {
@@ -232,7 +228,7 @@ std::vector<Block> verdictBlocks(const Page& page) {
   // With few verdicts links to their cards stand above these; the tallies count all.
   std::string links, summary;
   for (const Judged& judged : judgedOf(page.plan, page.judgement)) {
-    const judge::CriterionResult& result = judged.result;
+    const CriterionResult& result = judged.result;
     cards.emplace_back(Part{.title = result.name,
                             .law = judged.criterion.text,
                             .blocks = {Facts{verdictFacts(page, judged), "said"}, criterionCells(judged)},
@@ -249,7 +245,7 @@ std::vector<Block> verdictBlocks(const Page& page) {
   }
   if (std::string sessions = sessionsNotice(page.plan, page.judgement); !page.answer.says_sessions && !sessions.empty())
     say(cards, {std::move(sessions), Tone::Plain});
-  if (std::string wide = widenedNotice(page.plan, page.judgement, textsOf(page.plan.metrics, &plan::Metric::name));
+  if (std::string wide = widenedNotice(page.plan, page.judgement, textsOf(page.plan.metrics, &Metric::name));
       !wide.empty())
     say(cards, {std::move(wide), Tone::Plain});
   std::string next;
@@ -268,7 +264,7 @@ std::vector<Block> verdictBlocks(const Page& page) {
 }
 
 std::vector<Block> tableBlocks(Page& page) {
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   std::vector<Block> blocks;
   const auto isPlotted = [&](const plan::Table& table) {
     return std::ranges::any_of(plan.plots, [&](const plan::Plot& plot) {
@@ -306,7 +302,7 @@ std::vector<Block> attributionBlocks(Page& page) {
 }
 
 std::vector<Block> pointBlocks(const Page& page) {
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   const std::string selection = selectionText(plan);
   std::vector<Block> blocks, left_out = leftOutBlocks(plan);
   if (!selection.empty())
@@ -320,7 +316,7 @@ std::vector<Block> pointBlocks(const Page& page) {
 }
 
 std::vector<Block> designBlocks(const Page& page) {
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   const PlanCounts counts = PlanCounts::of(plan);
   Facts fixed;
   for (auto& [name, value] : fixedParameters(plan)) fixed.facts.push_back({name, value});
@@ -351,14 +347,14 @@ std::vector<Block> environmentBlocks(const Page& page) {
   }
   // Most trials recorded the same text, so equal texts are parsed once.
   std::map<std::string_view, unsigned> said;  // most trials say the same
-  for (const store::Trial& trial : page.results.trials) ++said[trial.environment_json];
+  for (const Trial& trial : page.results.trials) ++said[trial.environment_json];
   if (Facts workers = environmentFacts(said); !workers.facts.empty())
     blocks.emplace_back(Part{.title = "Worker details", .blocks = {std::move(workers)}});
   return blocks;
 }
 
 Facts repeatFacts(const Page& page) {
-  const plan::Plan& plan = page.plan;
+  const Plan& plan = page.plan;
   return factsOf("strip", {{"Study", plan.source},
                            {"Digest of the compiled study", plan.digest, "", true},
                            {"Workload", workloadText(plan)},

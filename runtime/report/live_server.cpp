@@ -27,6 +27,7 @@
 #include <cstring>
 #include <optional>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
 #include "runtime/base/text.h"
@@ -37,6 +38,7 @@
 #include "runtime/report/document.h"
 #include "runtime/report/html.h"
 #include "runtime/report/html_text.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/wording.h"
 #include "runtime/simulate/forecast.h"
 #include "runtime/store/store.h"
@@ -101,24 +103,24 @@ constexpr size_t kShownRunning = 8;
 constexpr unsigned kShare = 20;
 
 /// Describes the progress of a study: "14 of 16 timed trials, about 3 s left". Trials of controls count, too.
-std::string progressText(const plan::Plan& plan, const store::Results& results, const judge::Index& index) {
+std::string progressText(const Plan& plan, const Results& results, const judge::Index& index) {
   std::vector<std::string> kinds;
-  for (const plan::KindDesign& design : plan.design.kinds) {
-    const auto done = std::ranges::count_if(results.trials, [&](const store::Trial& trial) {
+  for (const KindDesign& design : plan.design.kinds) {
+    const auto done = std::ranges::count_if(results.trials, [&](const Trial& trial) {
       return trial.key->kind == design.kind && store::hasResult(trial.status);
     });
     const uint64_t left = judge::remaining(index, design.kind).trials;
     kinds.push_back(fmt::format("{} of {} {} trials", done, done + left, toString(design.kind)));
     if (const auto seconds = index.typicalSeconds(design.kind); seconds && left > 0)
-      kinds.back() += fmt::format(", about {} left", base::durationText(*seconds * double(left)));
+      kinds.back() += fmt::format(", about {} left", durationText(*seconds * double(left)));
   }
   return fmt::format("{}", fmt::join(kinds, "; "));
 }
 
 /// Lists the trials of the study that have started and not ended; "" if there are none.
-std::string runningText(const plan::Plan& plan, const std::vector<store::Trial>& unended) {
+std::string runningText(const Plan& plan, const std::vector<Trial>& unended) {
   std::vector<std::string> running;
-  for (const store::Trial& trial : unended)
+  for (const Trial& trial : unended)
     if (plan.findPoint(trial.place().point))
       running.push_back(fmt::format("{} {}", toString(trial.key->kind), placeText(plan, trial.place())));
   if (running.empty()) return "";
@@ -128,8 +130,8 @@ std::string runningText(const plan::Plan& plan, const std::vector<store::Trial>&
 /// The report pages of the studies that one run measures one after the other, made from its results folder.
 class Pages {
  public:
-  Pages(const std::vector<plan::Plan>& plans, std::string folder) : folder_(std::move(folder)) {
-    for (const plan::Plan& plan : plans) pages_.push_back({plan});
+  Pages(const std::vector<Plan>& plans, std::string folder) : folder_(std::move(folder)) {
+    for (const Plan& plan : plans) pages_.push_back({plan});
   }
   size_t count() const { return pages_.size(); }
 
@@ -142,14 +144,14 @@ class Pages {
       return fmt::format(
           "<!doctype html>\n<html lang=\"en\"><head><title>{0}</title>{1}</head><body><p>{2}</p></body>"
           "</html>\n",
-          html(page.plan.study), kLoadAgain, html(base::printable(toString(std::move(error)))));
+          html(page.plan.study), kLoadAgain, html(printable(toString(std::move(error)))));
     return page.text;
   }
 
  private:
   /// A page and what it was made from.
   struct Page {
-    plan::Plan plan;
+    Plan plan;
     std::string text = "";
     std::optional<int> ended = {};
     /// Bytes of the journals that `text` was made from. Journals only grow, so another number means news.
@@ -163,7 +165,7 @@ class Pages {
     std::string text;
     for (size_t i = 0; i < pages_.size(); ++i)
       if (&pages_[i] != &shown) text += fmt::format(" <a href=\"/{}\">{}</a>", i, html(pages_[i].plan.study));
-    return text.empty() ? "" : " Other studies of this run:" + text;
+    return framed(" Other studies of this run:", text);
   }
 
   /// Makes the page anew if there is news and its time has come, or the run has ended meanwhile.
@@ -176,7 +178,7 @@ class Pages {
     if (!page.text.empty() && ended == page.ended && !is_new) return Error::success();
     std::vector<std::string> messages;
     auto store = TRY(store::Store::openForReading(folder_, messages));
-    const store::Results results = store.load(page.plan);
+    const Results results = store.load(page.plan);
     const judge::Index index(page.plan, results);
     HtmlOptions options;
     options.folder = folder_;
@@ -236,7 +238,7 @@ void answerAll(int listener, int line, unsigned port, Pages pages) {
       code = ended;
     }
     if (!(waits[0].revents & POLLIN)) continue;
-    const base::Descriptor fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    const Descriptor fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd >= 0) exchange(fd, port, pages.count(), page);
   }
 }
@@ -245,14 +247,13 @@ void answerAll(int listener, int line, unsigned port, Pages pages) {
 Error cannot(unsigned port, const char* doing) {
   const int code = errno;
   const std::string where = port ? fmt::format("port {}", port) : "a port";
-  return llvm::createStringError(fmt::format("--serve: cannot {} {} of 127.0.0.1: {}{}", doing, where,
-                                             std::strerror(code),
-                                             code == EADDRINUSE ? "; --serve alone takes a free one" : ""));
+  return failure("--serve: cannot {} {} of 127.0.0.1: {}{}", doing, where, std::strerror(code),
+                 code == EADDRINUSE ? "; --serve alone takes a free one" : "");
 }
 
 /// Opens a listening socket on 127.0.0.1, and returns its port.
-Expected<std::pair<base::Descriptor, unsigned>> listenAt(unsigned port) {
-  base::Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Expected<std::pair<Descriptor, unsigned>> listenAt(unsigned port) {
+  Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener < 0) return cannot(port, "open");
   const int yes = 1;
   // A port of a run that just ended can be used again at once.
@@ -283,7 +284,7 @@ PageAnswer answer(const PageRequest& request, unsigned port, size_t count,
   return plain(404, "there is no such page\n");
 }
 
-Expected<LiveServer> LiveServer::start(unsigned port, std::vector<plan::Plan> plans, std::string folder) {
+Expected<LiveServer> LiveServer::start(unsigned port, std::vector<Plan> plans, std::string folder) {
   auto listener = TRY(listenAt(port));
   base::Pipe line;
   if (line.read < 0) return cannot(port, "make a pipe for");

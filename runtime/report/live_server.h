@@ -23,7 +23,7 @@ class LiveServer {
   /// Listens on 127.0.0.1 at `port`, or at a free port if it is 0, and forks the serving process. Must be called before
   /// this process has threads, since a fork copies only the calling one. Error: the port is taken, or no process can be
   /// made.
-  static Expected<LiveServer> start(unsigned port, std::vector<plan::Plan> plans, std::string folder);
+  static Expected<LiveServer> start(unsigned port, std::vector<Plan> plans, std::string folder);
 
   LiveServer(LiveServer&& other) noexcept = default;
   LiveServer& operator=(LiveServer&&) = delete;
@@ -38,12 +38,12 @@ class LiveServer {
   void end(int code);
 
  private:
-  LiveServer(int process, base::Descriptor line, std::string url)
+  LiveServer(int process, Descriptor line, std::string url)
       : process_(process), line_(std::move(line)), url_(std::move(url)) {}
 
   int process_;
   // The pipe to the process. If it closes without a code, the run is gone and the process ends.
-  base::Descriptor line_;
+  Descriptor line_;
   std::string url_;
 };
 

@@ -15,8 +15,6 @@ using plan::Reason;
 
 VerdictLine memoryLine(const Judged& of) {
   const auto& [plan, criterion, result] = of;
-  using judge::CellEstimate;
-  using judge::Verdict;
   const std::vector<CellEstimate>& cells = result.cells;
   const auto said = [&](const auto& cell) {
     const Words words = inWords(plan, cell == cells.end() ? plan::Why() : cell->why);

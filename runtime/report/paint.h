@@ -5,11 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/base/numbers.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 
 namespace expc::report {
 
+using base::Bounds, base::EstimateText, base::formatAgainst, base::formatConfidence, base::formatEstimate,
+    base::formatInterval, base::formatParts, base::formatQuantity, base::framed;
 using base::counted, base::displayWidth, base::elided, base::InOrder, base::joined, base::listed, base::printable,
     base::shellWord, base::textsOf, base::wrapped;
 

@@ -25,10 +25,9 @@ std::string shortened(const std::vector<std::string>& labels) {
 }
 
 /// Returns the settings of a kind of trial: "steps 20, warmup 5, timeout 4 h".
-std::string settingsText(const plan::KindDesign& design) {
+std::string settingsText(const KindDesign& design) {
   std::vector<std::string> texts;
-  for (const auto& [name, value] : design.settings)
-    texts.push_back(StringRef(name).str() + " " + base::canonicalJson(value));
+  for (const auto& [name, value] : design.settings) texts.push_back(StringRef(name).str() + " " + canonicalJson(value));
   // Settings come in the order of a hash table; sorting makes the text the same everywhere.
   std::ranges::sort(texts);
   if (design.timeout_seconds) texts.push_back("timeout " + durationText(*design.timeout_seconds));
@@ -36,7 +35,7 @@ std::string settingsText(const plan::KindDesign& design) {
 }
 
 /// Names a removed point by its labels: "precision=fp16 gpus=1".
-std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& labels) {
+std::string exampleText(const Plan& plan, const std::vector<std::string>& labels) {
   std::vector<std::string> texts;
   for (size_t i = 0; i < labels.size(); ++i)
     texts.push_back(i < plan.factors.size() ? plan.factors[i].name + "=" + labels[i] : labels[i]);
@@ -44,15 +43,15 @@ std::string exampleText(const plan::Plan& plan, const std::vector<std::string>& 
 }
 
 /// Returns the names of the metrics that trials of `kind` measure.
-std::vector<std::string> metricsOf(const plan::Plan& plan, plan::TrialKind kind) {
+std::vector<std::string> metricsOf(const Plan& plan, TrialKind kind) {
   std::vector<std::string> names;
-  for (const plan::Metric& metric : plan.metrics)
+  for (const Metric& metric : plan.metrics)
     if (metric.kind == kind) names.push_back(metric.name);
   return names;
 }
 
 /// Returns the number of repetitions: "10", "10..20" if they adapt, with the interim analyses.
-std::string repetitionsText(const plan::KindDesign& design) {
+std::string repetitionsText(const KindDesign& design) {
   std::string looks;
   for (const unsigned look : design.looks) looks += fmt::format("{}{}", looks.empty() ? ", looks at " : ", ", look);
   if (design.most() == design.repeat) return std::to_string(design.repeat) + looks;
@@ -65,7 +64,7 @@ std::string rangeText(uint64_t least, uint64_t most) {
 }
 
 /// Adds examples of the points that a rule removed.
-void addExamples(const plan::Plan& plan, const plan::RemovedGroup& group, std::vector<Block>& blocks) {
+void addExamples(const Plan& plan, const plan::RemovedGroup& group, std::vector<Block>& blocks) {
   auto examples = textsOf(group.examples, [&](const auto& labels) { return exampleText(plan, labels); });
   if (group.count > group.examples.size()) examples.emplace_back("…");
   if (!group.examples.empty()) say(blocks, {.text = joined(examples, "; "), .depth = 1});
@@ -73,7 +72,7 @@ void addExamples(const plan::Plan& plan, const plan::RemovedGroup& group, std::v
 
 }  // namespace
 
-Table factorTable(const plan::Plan& plan) {
+Table factorTable(const Plan& plan) {
   using Kind = Column::Kind;
   Table table{.label = "Factors and their levels", .most = SIZE_MAX};
   table.columns = {
@@ -91,9 +90,9 @@ Table factorTable(const plan::Plan& plan) {
 }
 
 /// How often services start: "services start 20 times, …"; "" if the plan has none.
-static std::string startsText(const plan::Plan& plan, uint64_t least, uint64_t most) {
+static std::string startsText(const Plan& plan, uint64_t least, uint64_t most) {
   std::set<std::string> instances;
-  for (const plan::Point& point : plan.points)
+  for (const Point& point : plan.points)
     if (const auto& command = plan.workloads[point.workload].command; command && point.startable())
       for (const plan::Service& service : command->services) instances.insert(plan::instanceOf(service, point));
   if (instances.empty()) return "";
@@ -103,23 +102,22 @@ static std::string startsText(const plan::Plan& plan, uint64_t least, uint64_t m
     return fmt::format("services start once in a session ({}), so results do not cover their restarts",
                        counted(instances.size(), "instance"));
   uint64_t starts = 0, most_starts = 0;
-  for (const plan::KindDesign& kind : plan.design.kinds)
+  for (const KindDesign& kind : plan.design.kinds)
     starts += kind.repeat * instances.size(), most_starts += kind.most() * instances.size();
   return fmt::format("services start {} times, newly in each block, where the points of an instance run together",
                      rangeText(starts, most_starts));
 }
 
-Part trialsPart(const plan::Plan& plan, uint64_t points) {
+Part trialsPart(const Plan& plan, uint64_t points) {
   using Kind = Column::Kind;
   Table table{.label = "Kinds of trials"};
   table.columns = {{"kind", Kind::Label},    {"blocks"}, {"points"}, {"trials"}, {"settings", Kind::Words},
                    {"measures", Kind::Prose}};
   // A process is one trial, however many points it measures.
-  const uint64_t units =
-      plan.processes().empty() ? points : std::ranges::count_if(plan.started(), &plan::Point::startable);
+  const uint64_t units = plan.processes().empty() ? points : std::ranges::count_if(plan.started(), &Point::startable);
   // Adaptive repetition gives a range of trials; controls run once more in each block.
   uint64_t least = 0, most = 0;
-  for (const plan::KindDesign& kind : plan.design.kinds) {
+  for (const KindDesign& kind : plan.design.kinds) {
     // Controls are part of each block, so they multiply with repetitions as points do.
     const uint64_t controls = judge::hasControls(plan, kind.kind) ? plan.controls.size() : 0;
     const uint64_t each = units + controls;
@@ -138,7 +136,7 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
   Part part{
       .title = "Trials", .rest = (at_most ? "at most " : "") + rangeText(least, most), .blocks = {std::move(table)}};
   const auto say = [&](std::string text) { part.blocks.emplace_back(Paragraph{std::move(text)}); };
-  for (const plan::KindDesign& kind : plan.design.kinds)
+  for (const KindDesign& kind : plan.design.kinds)
     for (const plan::Until& until : kind.until)
       say(fmt::format("at least {} and at most {} {} blocks: they stop when {} everywhere", kind.repeat, kind.most(),
                       toString(kind.kind), untilText(plan, until)));
@@ -158,27 +156,25 @@ Part trialsPart(const plan::Plan& plan, uint64_t points) {
                   plan.design.seed));
   if (const std::string starts = startsText(plan, least, most); !starts.empty()) say(starts);
   // Built-in workloads draw from the block's seed; commands get it as a variable and may ignore it.
-  const bool trains =
-      std::ranges::any_of(plan.workloads, [](const plan::Workload& workload) { return !workload.command; });
-  part.blocks.emplace_back(Paragraph{.text = trains
+  part.blocks.emplace_back(Paragraph{.text = plan.hasBuiltIn()
                                                  ? "weights, data order and dropout start from one seed within a block"
                                                  : "commands are given one seed within a block",
                                      .shown = Shown::OnPage});
   return part;
 }
 
-std::string pointsText(const plan::Plan& plan, uint64_t points) {
+std::string pointsText(const Plan& plan, uint64_t points) {
   uint64_t removed = 0;
   for (const plan::RemovedGroup& group : plan.removed) removed += group.count;
   return removed ? fmt::format("{} of {} combinations; rules remove {}", points, plan.product, removed)
                  : fmt::format("{} (all combinations)", points);
 }
 
-std::vector<Block> leftOutBlocks(const plan::Plan& plan) {
+std::vector<Block> leftOutBlocks(const Plan& plan) {
   std::vector<Block> blocks;
   for (const plan::RemovedGroup& group : plan.removed) {
     say(blocks, {fmt::format("{} removed by {} ({}){}", counted(group.count, "point"), group.rule, group.location,
-                             group.because.empty() ? "" : ": " + group.because),
+                             framed(": ", group.because)),
                  Tone::Plain});
     addExamples(plan, group, blocks);
   }
@@ -188,7 +184,7 @@ std::vector<Block> leftOutBlocks(const plan::Plan& plan) {
   const char* const kinds[] = {"cannot run here", "estimated not to fit in memory, skipped (--try-infeasible runs it)",
                                "estimated not to fit in memory, run because a criterion claims it"};
   Reasons reasons[std::size(kinds)];
-  for (const plan::Point& point : plan.points)
+  for (const Point& point : plan.points)
     if (!point.unavailable.empty())
       reasons[0][point.unavailable].push_back(plan.label(point));
     else if (!point.expected_infeasible.empty())

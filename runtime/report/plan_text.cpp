@@ -41,13 +41,13 @@ std::string cellsText(uint64_t cells, uint64_t unfit) {
 
 /// Returns what a criterion can be expected to show before a run: "expected resolution ±1.0 % (10 blocks, 95 %) if
 /// trials vary by 1 %" for a ratio with a confidence, else what is needed or claimed; "" if nothing can be said.
-std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criterion, double noise) {
+std::string resolutionText(const Plan& plan, const Criterion& criterion, double noise) {
   using judge::Resolution;
   const std::optional<Resolution> known = judge::resolutionBefore(plan, criterion, noise);
   if (!known) return "";
   const auto& [by, n, needed, half_width] = *known;
   const std::string noun = nounOf(criterion), blocks = counted(n, "block");
-  const std::string confidence = criterion.confidence ? base::formatConfidence(*criterion.confidence) : "";
+  const std::string confidence = criterion.confidence ? formatConfidence(*criterion.confidence) : "";
   switch (by) {
     case Resolution::NoTrials:
       return fmt::format("no {} trials are planned", toString(criterion.cells[0].kind));
@@ -72,7 +72,7 @@ std::string resolutionText(const plan::Plan& plan, const plan::Criterion& criter
 
 /// The blocks of a plan's text.
 struct PlanReport {
-  const plan::Plan& plan;
+  const Plan& plan;
   const PlanExtras& extras;
   const PlanCounts counts = extras.counts ? *extras.counts : PlanCounts::of(plan);
   const std::optional<describe::PublishedTime> published = describe::publishedTime(plan);
@@ -155,7 +155,7 @@ struct PlanReport {
     if (!extras.counted || extras.counted->trials.empty()) return "";
     const judge::Index index(plan, *extras.counted, judge::Index::Keep::ForRun);
     judge::Remaining all;
-    for (const plan::KindDesign& kind : plan.design.kinds) {
+    for (const KindDesign& kind : plan.design.kinds) {
       const judge::Remaining own = judge::remaining(index, kind.kind);
       all.trials += own.trials;
       all.again += own.again;
@@ -186,19 +186,18 @@ struct PlanReport {
   std::string memoryText() const {
     struct Largest {
       double bytes = 0;
-      const plan::Point* at = nullptr;
+      const Point* at = nullptr;
     };
     std::map<std::string, Largest> all;
-    for (const plan::Point& point : plan.points)
+    for (const Point& point : plan.points)
       for (const auto& [metric, bytes] : point.estimates)
         if (Largest& one = all[metric]; point.unavailable.empty() && bytes > one.bytes) one = {bytes, &point};
     std::erase_if(all, [](const auto& one) { return !one.second.at; });
     return joined(textsOf(all,
                           [&](const auto& one) {
-                            const std::string label = plan.label(*one.second.at);
                             return fmt::format("{} estimated at up to {}{}", one.first,
-                                               base::formatQuantity(one.second.bytes, "B", "bytes"),
-                                               label.empty() ? "" : " (" + label + ")");
+                                               formatQuantity(one.second.bytes, "B", "bytes"),
+                                               framed(" (", plan.label(*one.second.at), ")"));
                           }),
                   "; ");
   }
@@ -222,7 +221,7 @@ struct PlanReport {
         .label = "Points", .columns = {{"point", Kind::Label}}, .all = plan.points.size(), .most = plan.points.size()};
     for (const plan::Factor& factor : plan.factors) table.columns.push_back({factor.name, Kind::Label});
     table.columns.push_back({"", Kind::Prose});
-    for (const plan::Point& point : plan.points) {
+    for (const Point& point : plan.points) {
       Row row{{{point.id}}};
       for (size_t i = 0; i < plan.factors.size(); ++i) row.add(plan.levelLabel(point, i));
       row.add(!point.unavailable.empty()           ? "cannot run here"
@@ -260,7 +259,7 @@ struct PlanReport {
                 .columns = {{"claim", Kind::Label}, {"cells"}, {"bound; what the design can show", Kind::Prose}}};
     std::vector<std::string> not_asked;
     for (size_t i = 0; i < plan.criteria.size(); ++i) {
-      const plan::Criterion& criterion = plan.criteria[i];
+      const Criterion& criterion = plan.criteria[i];
       if (criterion.not_asked) {
         not_asked.push_back(criterion.name);
         continue;
@@ -281,7 +280,7 @@ struct PlanReport {
   }
 
   /// Returns what the design can show of a claim, in a few words.
-  std::string shownText(const plan::Criterion& criterion, size_t i) const {
+  std::string shownText(const Criterion& criterion, size_t i) const {
     if (extras.counts) return "";
     if (const std::string metric = missingHere(criterion); !metric.empty())
       return metric + " is not measured on this device";
@@ -292,7 +291,7 @@ struct PlanReport {
     if (known && known->by == judge::Resolution::HalfWidth)
       return fmt::format("±{}{}", twoDigits(known->half_width), kAssumed);
     if (known && known->by == judge::Resolution::Interval)
-      return fmt::format("a {} interval", base::formatConfidence(*criterion.confidence));
+      return fmt::format("a {} interval", formatConfidence(*criterion.confidence));
     if (known && known->by == judge::Resolution::EveryTrial)
       return known->repetitions == 1 ? fmt::format("in the one {}", nounOf(criterion))
                                      : fmt::format("in all {} {}s", known->repetitions, nounOf(criterion));
@@ -303,7 +302,7 @@ struct PlanReport {
   Part comparisons() const {
     Part part{.title = "Comparisons"};
     for (size_t i = 0; i < plan.comparisons.size(); ++i) {
-      const plan::Comparison& comparison = plan.comparisons[i];
+      const Comparison& comparison = plan.comparisons[i];
       say(part.blocks, {fmt::format("{} = {}: {}", comparison.name, comparison.text,
                                     cellsText(counts.comparison_cells[i], counts.comparison_unfit[i]))});
       if (std::string lacking = withoutPartnerText(comparison); !lacking.empty())
@@ -319,20 +318,18 @@ struct PlanReport {
       if (!text.empty()) say(part.blocks, {.text = std::move(text), .depth = 1});
     };
     for (size_t i = 0; i < plan.criteria.size(); ++i) {
-      const plan::Criterion& criterion = plan.criteria[i];
+      const Criterion& criterion = plan.criteria[i];
       say(part.blocks, {.text = criterion.text, .of = criterion.name});
       below(criterion.doc);
       if (criterion.not_asked) {
-        below("not judged here: none of its configurations can run" +
-              (criterion.domain.empty() ? "" : " (" + criterion.domain + ")"));
+        below("not judged here: none of its configurations can run" + framed(" (", criterion.domain, ")"));
         continue;
       }
       const plan::Claim& claim = criterion.claim;
       const std::string least = claim.kind == plan::Claim::Kind::AtLeast
                                     ? fmt::format("; at least {} of {}", claim.least, claim.children.size())
                                     : "";
-      below(cellsText(counts.criterion_cells[i], counts.criterion_unfit[i]) + least +
-            (criterion.domain.empty() ? "" : "; " + criterion.domain));
+      below(cellsText(counts.criterion_cells[i], counts.criterion_unfit[i]) + least + framed("; ", criterion.domain));
       if (extras.counts) continue;
       if (const std::string metric = missingHere(criterion); !metric.empty()) {
         below(metric + " is not measured on this device, so this cannot be judged here");
@@ -362,8 +359,7 @@ struct PlanReport {
   }
 
   /// Returns "±1 % at the noise of stored trials"; "" if it is not known, or if the claim joins several assertions.
-  std::string measuredResolution(const plan::Criterion& criterion,
-                                 const simulate::CriterionDiagnosis* diagnosed) const {
+  std::string measuredResolution(const Criterion& criterion, const simulate::CriterionDiagnosis* diagnosed) const {
     if (!diagnosed || diagnosed->reach <= 0 || !criterion.confidence || !criterion.assertions.empty()) return "";
     return "±" + resolutionOf(criterion, diagnosed->reach) + " at the noise of stored trials" +
            (diagnosed->timeouts > 0 ? " where none times out" : "");
@@ -371,12 +367,12 @@ struct PlanReport {
 
   /// Returns a metric that the criterion reads and that stored trials of this machine could not measure; "" if there is
   /// none.
-  std::string missingHere(const plan::Criterion& criterion) const {
+  std::string missingHere(const Criterion& criterion) const {
     if (!extras.counted || extras.counted->trials.empty()) return "";
     if (!stored) stored.emplace(plan, *extras.counted);
     const judge::Index& index = *stored;
     for (const plan::Cell& cell : criterion.cells)
-      for (const plan::MetricTerm& term : cell.term ? plan::metricTerms(*cell.term) : std::vector<plan::MetricTerm>())
+      for (const MetricTerm& term : cell.term ? plan::metricTerms(*cell.term) : std::vector<MetricTerm>())
         if (std::string metric = judge::missingOnDevice(index, index.of(cell.kind, term.place), term.metric);
             !metric.empty())
           return metric;
@@ -384,50 +380,49 @@ struct PlanReport {
   }
 
   /// Formats the half-width of a criterion's intervals: in its unit for a difference, as a share for a ratio.
-  std::string resolutionOf(const plan::Criterion& criterion, double reach) const {
-    if (criterion.cells.front().estimator == plan::Estimator::PairedDifference)
-      return base::formatQuantity(reach, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
-    return base::formatQuantity(reach, "", "share");
+  std::string resolutionOf(const Criterion& criterion, double reach) const {
+    if (criterion.cells.front().estimator == Estimator::PairedDifference)
+      return formatQuantity(reach, criterion.unit, judge::dimensionOf(plan, criterion.cells.front()));
+    return formatQuantity(reach, "", "share");
   }
 };
 
 }  // namespace
 
-std::string planText(const plan::Plan& plan, const PlanExtras& extras) {
+std::string planText(const Plan& plan, const PlanExtras& extras) {
   return documentText(PlanReport{plan, extras}.blocks(), extras.width, extras.colour);
 }
 
-PlanCounts PlanCounts::of(const plan::Plan& plan) {
+PlanCounts PlanCounts::of(const Plan& plan) {
   PlanCounts counts;
   counts.points = plan.points.size();
   const std::set<std::string> claimed = judge::claimedInfeasible(plan);
-  for (const plan::Point& point : plan.points) {
+  for (const Point& point : plan.points) {
     counts.available += point.unavailable.empty();
     counts.expected_infeasible += point.unavailable.empty() && !point.startable() && !claimed.contains(point.id);
   }
   std::set<std::string_view> excluded;
-  for (const plan::Point& point : plan.points)
+  for (const Point& point : plan.points)
     if (!point.expected_infeasible.empty()) excluded.insert(point.id);
   // A cell that claims that memory runs out is about these very points, so it excludes none.
   const auto count = [&](const std::vector<plan::Cell>& cells, std::vector<uint64_t>& startable,
-                         std::vector<uint64_t>& unfit, const plan::Criterion* of = nullptr) {
+                         std::vector<uint64_t>& unfit, const Criterion* of = nullptr) {
     unfit.push_back(uint64_t(std::ranges::count_if(cells, [&](const plan::Cell& cell) {
-      return !(of && plan::isInfeasible(*of, cell)) && std::ranges::any_of(cell.points, [&](const plan::Place& place) {
-        return excluded.count(place.point) > 0;
-      });
+      return !(of && plan::isInfeasible(*of, cell)) &&
+             std::ranges::any_of(cell.points, [&](const Place& place) { return excluded.count(place.point) > 0; });
     })));
     startable.push_back(cells.size() - unfit.back());
   };
-  for (const plan::Comparison& comparison : plan.comparisons)
+  for (const Comparison& comparison : plan.comparisons)
     count(comparison.cells, counts.comparison_cells, counts.comparison_unfit);
-  for (const plan::Criterion& criterion : plan.criteria)
+  for (const Criterion& criterion : plan.criteria)
     count(criterion.cells, counts.criterion_cells, counts.criterion_unfit, &criterion);
   return counts;
 }
 
-std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
+std::string planLinesHeader(const Plan& head, const PlanCounts& counts) {
   // The header is the plan itself, with counts in place of the long parts that the lines hold.
-  plan::Plan bare = head;
+  Plan bare = head;
   json::Array factors, criteria;
   for (plan::Factor& factor : bare.factors) {
     std::optional<std::string> baseline;
@@ -445,12 +440,12 @@ std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts) {
   header["expected_infeasible"] = counts.expected_infeasible;
   header.erase("comparisons");
   for (size_t i = 0; i < head.criteria.size(); ++i) {
-    const plan::Criterion& criterion = head.criteria[i];
+    const Criterion& criterion = head.criteria[i];
     const uint64_t cells = counts.criterion_cells[i] + counts.criterion_unfit[i];
     criteria.push_back(base::record(EXPC_NAMED(criterion, name, text, domain, not_asked), "cells", cells));
   }
   header["criteria"] = std::move(criteria);
-  return base::canonicalJson(std::move(header));
+  return canonicalJson(std::move(header));
 }
 
 }  // namespace expc::report

@@ -36,17 +36,16 @@ constexpr unsigned kFewPlaces = 5;
 /// A curve, with the names of its chart and its colour.
 struct DrawnCurve {
   const describe::Curve* curve;
-  const plan::Point* point;
+  const Point* point;
   std::string facet = "", colour = "";
 };
 
 /// Returns the curves of the plot's metric. Their facet is made of the factors that vary among them and are not the
 /// colour.
-std::vector<DrawnCurve> drawnOf(const plan::Plan& plan, const std::vector<describe::Curve>& curves,
-                                const plan::Plot& plot) {
+std::vector<DrawnCurve> drawnOf(const Plan& plan, const std::vector<describe::Curve>& curves, const plan::Plot& plot) {
   std::vector<DrawnCurve> all;
   for (const describe::Curve& curve : curves)
-    if (const plan::Point* point = curve.metric == plot.subject ? plan.findPoint(curve.point) : nullptr)
+    if (const Point* point = curve.metric == plot.subject ? plan.findPoint(curve.point) : nullptr)
       all.push_back({&curve, point});
   for (size_t factor = 0; factor < plan.factors.size(); ++factor) {
     const std::string& name = plan.factors[factor].name;
@@ -83,7 +82,7 @@ void addCurve(const DrawnCurve& one, bool intervals, double factor, size_t each,
   for (size_t i = 0; i < places.size(); ++i) {
     if (i % each != 0 && i + 1 != places.size()) continue;
     Object row{{"p", places[i].place}, {"e", factor * places[i].median}, {"n", places[i].n}};
-    if (!one.colour.empty()) row["s"] = base::jsonText(one.colour);
+    if (!one.colour.empty()) row["s"] = jsonText(one.colour);
     addEnds(row, "l", "h", bandOf(places[i], intervals), factor);
     rows.push_back(std::move(row));
   }
@@ -98,7 +97,7 @@ constexpr size_t kMaxNamed = 16;
 
 /// A point with its two medians.
 struct DrawnPoint {
-  const plan::Point* point;
+  const Point* point;
   const judge::Summary *x, *y;
 };
 
@@ -107,20 +106,18 @@ bool finite(const judge::Summary* summary) { return summary && summary->median &
 
 /// Adds the value as "x", its interval as "xl" and "xh", and its text "12.3 ms [12.1 ms, 12.6 ms]" as "xt"; `name`
 /// stands for x.
-void add(const judge::Summary& summary, const plan::Metric& metric, ValueAxis& axis, const std::string& name,
-         Object& row) {
+void add(const judge::Summary& summary, const Metric& metric, ValueAxis& axis, const std::string& name, Object& row) {
   const auto& interval = summary.interval;
   row[name] = axis.factor * *summary.median;
-  row[name + "t"] =
-      base::jsonText(interval ? base::formatEstimate(*summary.median, *interval, metric.unit, metric.dimension)
-                              : base::formatQuantity(*summary.median, metric.unit, metric.dimension) +
-                                    fmt::format(" n={}", summary.n));
+  row[name + "t"] = jsonText(interval ? formatEstimate(*summary.median, *interval, metric.unit, metric.dimension)
+                                      : formatQuantity(*summary.median, metric.unit, metric.dimension) +
+                                            fmt::format(" n={}", summary.n));
   if (addEnds(row, name + "l", name + "h", interval, axis.factor)) axis.settings["intervals"] = true;
 }
 
 /// Returns the levels of a factor that something drawn has.
 template <typename Drawn>
-std::set<unsigned> levelsAmong(const plan::Plan& plan, const std::vector<Drawn>& all, const std::string& factor) {
+std::set<unsigned> levelsAmong(const Plan& plan, const std::vector<Drawn>& all, const std::string& factor) {
   const size_t index = base::findNamed(plan.factors, factor);
   std::set<unsigned> levels;
   for (const Drawn& one : all) levels.insert(one.point->levels[index]);
@@ -129,7 +126,7 @@ std::set<unsigned> levelsAmong(const plan::Plan& plan, const std::vector<Drawn>&
 
 /// The points that none beats in both metrics, as the analysis found them; empty if they beat no other, since
 /// then they say nothing.
-std::set<std::string> frontOf(const plan::Plot& plot, const describe::Conclusions& judgement) {
+std::set<std::string> frontOf(const plan::Plot& plot, const Conclusions& judgement) {
   std::set<std::string> points;
   for (const describe::Front& front : judgement.description.plotted)
     if (front.first == plot.over && front.second == plot.subject && front.beaten > 0)
@@ -139,8 +136,8 @@ std::set<std::string> frontOf(const plan::Plot& plot, const describe::Conclusion
 
 }  // namespace
 
-std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<describe::Curve>& curves,
-                               const plan::Plot& plot, size_t& left_out) {
+std::vector<Chart> curveCharts(const Plan& plan, const std::vector<describe::Curve>& curves, const plan::Plot& plot,
+                               size_t& left_out) {
   left_out = 0;
   std::vector<Chart> charts;
   const std::vector<DrawnCurve> all = drawnOf(plan, curves, plot);
@@ -167,10 +164,10 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<describ
       extent.add(place.median);
       extent.add(bandOf(place, intervals));
     }
-  const plan::Metric& metric = *plan.findMetric(plot.subject);
+  const Metric& metric = *plan.findMetric(plot.subject);
   ValueAxis y = valueAxis(plot.subject, metric.unit, metric.dimension, extent);
   Object study{{"y", std::move(y.settings)},
-               {"over", base::jsonText(plot.over)},
+               {"over", jsonText(plot.over)},
                {"places", Array{first, std::max(last, first + 1)}},
                {"few", last - first < kMaxMarked},
                {"trials", least == most ? counted(most, "trial") : fmt::format("{} to {} trials", least, most)}};
@@ -183,7 +180,7 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<describ
   if (!plot.by.empty()) study["series"] = seriesOf(plan, plot.by[0], levelsAmong(plan, all, plot.by[0]));
   if (intervals)
     study["band"] =
-        Object{{"low", "low"}, {"high", "high"}, {"what", base::jsonText("its 95 % interval at each " + plot.over)}};
+        Object{{"low", "low"}, {"high", "high"}, {"what", jsonText("its 95 % interval at each " + plot.over)}};
   else if (most > 1)
     study["band"] = Object{{"low", "lowest"}, {"high", "highest"}, {"what", "lowest to highest trial"}};
 
@@ -207,12 +204,12 @@ std::vector<Chart> curveCharts(const plan::Plan& plan, const std::vector<describ
   return charts;
 }
 
-std::vector<Chart> scatterCharts(const plan::Plan& plan, const describe::Conclusions& judgement, const plan::Plot& plot,
+std::vector<Chart> scatterCharts(const Plan& plan, const Conclusions& judgement, const plan::Plot& plot,
                                  size_t& left_out) {
   left_out = 0;
   std::vector<DrawnPoint> points;
   Extent horizontal, vertical;
-  for (const plan::Point& point : plan.points) {
+  for (const Point& point : plan.points) {
     const DrawnPoint one{&point, judgement.find(point.id, plot.over), judgement.find(point.id, plot.subject)};
     if (!finite(one.x) || !finite(one.y)) continue;
     // The first points in the plan's order are kept, which is arbitrary but repeatable.
@@ -225,14 +222,14 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const describe::Conclus
     vertical.add(one.y->median), vertical.add(one.y->interval);
   }
   if (points.empty()) return {};
-  const plan::Metric &across = *plan.findMetric(plot.over), &up = *plan.findMetric(plot.subject);
+  const Metric &across = *plan.findMetric(plot.over), &up = *plan.findMetric(plot.subject);
   ValueAxis x = valueAxis(plot.over, across.unit, across.dimension, horizontal);
   ValueAxis y = valueAxis(plot.subject, up.unit, up.dimension, vertical);
   const std::set<std::string> front = frontOf(plot, judgement);
   Array rows;
   bool named = false;
   for (const DrawnPoint& one : points) {
-    Object row{{"p", base::jsonText(plan.label(*one.point))}, {"n", std::min(one.x->n, one.y->n)}};
+    Object row{{"p", jsonText(plan.label(*one.point))}, {"n", std::min(one.x->n, one.y->n)}};
     add(*one.x, across, x, "x", row);
     add(*one.y, up, y, "y", row);
     if (front.contains(one.point->id)) row["front"] = true;
@@ -241,14 +238,14 @@ std::vector<Chart> scatterCharts(const plan::Plan& plan, const describe::Conclus
     for (size_t i = 0; i < plan.factors.size(); ++i) {
       const std::string &factor = plan.factors[i].name, label = plan.levelLabel(*one.point, i);
       if (!plot.by.empty() && factor == plot.by[0])
-        row["s"] = base::jsonText(label);
+        row["s"] = jsonText(label);
       else if (plot.by.size() > 1 && factor == plot.by[1])
-        row["f"] = base::jsonText(label);
+        row["f"] = jsonText(label);
       else if (plan.factors[i].levels.size() > 1)
         plan::addLabel(rest, factor, label, ", ");
     }
     named = named || !rest.empty();
-    row["r"] = base::jsonText(rest);
+    row["r"] = jsonText(rest);
     rows.push_back(std::move(row));
   }
   Object study{{"x", std::move(x.settings)},

@@ -84,7 +84,7 @@ constexpr std::pair<Reason::Code, std::string_view> kTexts[] = {
 static_assert(standAtTheirCodes(kTexts, Reason::StatedNotPositive));
 
 /// Whether the point is a row of what one process prints.
-bool isRow(const plan::Plan& plan, const plan::Point& point) {
+bool isRow(const Plan& plan, const Point& point) {
   const auto& command = plan.workloads[point.workload].command;
   return command && !command->inside.empty();
 }
@@ -102,9 +102,8 @@ unsigned blocksToExclude(const judge::ControlResult& control, double apart, doub
 
 /// Describes a control with an interval: its estimate and what it is held to. `gap` is the smallest gap that is
 /// claimed, half of which is the limit; 0 if no claim sets one. `claimed` says who claims it.
-std::string agreementText(const plan::Plan& plan, const judge::ControlResult& control, double gap,
-                          const char* claimed) {
-  const plan::Metric& metric = *plan.findMetric(control.metric);
+std::string agreementText(const Plan& plan, const judge::ControlResult& control, double gap, const char* claimed) {
+  const Metric& metric = *plan.findMetric(control.metric);
   const stats::Interval& interval = *control.estimate.interval;
   const std::optional<double>& estimate = control.estimate.estimate;
   const std::string unit = control.ratio ? "x" : metric.unit, dimension = control.ratio ? "" : metric.dimension;
@@ -115,7 +114,7 @@ std::string agreementText(const plan::Plan& plan, const judge::ControlResult& co
   const bool differs = interval.low > neutral || interval.high < neutral;
   const bool leaves = gap > 0 && !satisfies(band, interval.low, interval.high);
   const auto sizeText = [&](double size) {
-    return control.ratio ? base::formatQuantity(size, "", "share") : base::formatQuantity(size, unit, dimension);
+    return control.ratio ? formatQuantity(size, "", "share") : formatQuantity(size, unit, dimension);
   };
   const bool alone = control.name == plan::kAlone;
   const std::vector<double> bounds = gap > 0 ? ends(band) : std::vector{neutral};
@@ -123,8 +122,8 @@ std::string agreementText(const plan::Plan& plan, const judge::ControlResult& co
       "{} of {}, {} {} {} ({})", control.metric, judge::placeLabel(plan, plan.findPoint(control.point), control.name),
       alone ? "which ran alone," : "run twice in each block: the later run",
       leaves && differs ? "differs from" : "agrees with", alone ? "the runs in parallel" : "the earlier",
-      estimate ? base::formatEstimate(*estimate, interval, unit, dimension, bounds)
-               : base::formatInterval(interval, unit, dimension, bounds));
+      estimate ? formatEstimate(*estimate, interval, unit, dimension, bounds)
+               : formatInterval(interval, unit, dimension, bounds));
   if (gap == 0) return text + "; no criterion defines how much is allowed";
   const std::string half = fmt::format("{}, half of the {} that {}", sizeText(gap / 2), sizeText(gap), claimed);
   if (!leaves) return text + ", by less than " + half;
@@ -141,12 +140,12 @@ std::string agreementText(const plan::Plan& plan, const judge::ControlResult& co
 
 std::string twoDigits(double share) { return fmt::format("{:.2g} %", 100 * share); }
 
-bool lacksRow(const plan::Plan& plan, const plan::Why& why) {
+bool lacksRow(const Plan& plan, const plan::Why& why) {
   return why && why->code == Reason::OfPlace && why->point < plan.points.size() &&
          origin(*why).code == Reason::NotInOutput && isRow(plan, plan.points[why->point]);
 }
 
-Words inWords(const plan::Plan& plan, const plan::Why& why) {
+Words inWords(const Plan& plan, const plan::Why& why) {
   if (!why) return {};
   const Reason& reason = *why;
   // Codes carry as many numbers as their text needs; missing ones are 0, which such a text does not print.
@@ -185,15 +184,15 @@ Words inWords(const plan::Plan& plan, const plan::Why& why) {
   return {text + ": " + cause, cause, text};
 }
 
-std::string stepsText(const plan::Plan& plan, const plan::Cell& cell, const judge::ClockSteps& steps) {
-  const plan::Metric* metric = plan.findMetric(steps.metric);
+std::string stepsText(const Plan& plan, const plan::Cell& cell, const judge::ClockSteps& steps) {
+  const Metric* metric = plan.findMetric(steps.metric);
   return fmt::format("{}{} was read as {}, so the interval is at least {} wide to each side", steps.metric,
                      cell.points.size() > 1 ? " of one point" : "",
                      steps.readings == 1 ? "the same each time" : fmt::format("{} different values", steps.readings),
-                     base::formatQuantity(steps.size, metric ? metric->unit : "", metric ? metric->dimension : ""));
+                     formatQuantity(steps.size, metric ? metric->unit : "", metric ? metric->dimension : ""));
 }
 
-std::string whyText(const plan::Plan& plan, const judge::ControlResult& control) {
+std::string whyText(const Plan& plan, const judge::ControlResult& control) {
   const std::string why = inWords(plan, control.estimate.why).text;
   if (control.estimate.why && control.estimate.why->code == Reason::OnNullCards)
     return fmt::format("{} (control {}) is not judged: {}", control.metric, control.name, why);
@@ -205,12 +204,12 @@ std::string whyText(const plan::Plan& plan, const judge::ControlResult& control)
   return agreementText(plan, control, control.margin ? 2 * *control.margin : 0, "are claimed at least");
 }
 
-std::string controlNeedText(const plan::Plan& plan, const plan::Criterion& criterion, double noise) {
+std::string controlNeedText(const Plan& plan, const Criterion& criterion, double noise) {
   // Only ratios: a difference would need the size of its metric, which is not known before a run.
   const std::optional<double> gap = judge::gapForControls(criterion);
-  const plan::KindDesign* design = gap ? plan::designOf(plan, criterion.cells.front().kind) : nullptr;
+  const KindDesign* design = gap ? plan::designOf(plan, criterion.cells.front().kind) : nullptr;
   if (!design || plan.controls.empty() || !judge::hasControls(plan, design->kind) ||
-      criterion.cells.front().estimator != plan::Estimator::PairedRatio)
+      criterion.cells.front().estimator != Estimator::PairedRatio)
     return "";
   // The chance to find a difference that is usual in planning studies, as for criteria.
   constexpr double kChance = 0.8;
@@ -222,11 +221,11 @@ std::string controlNeedText(const plan::Plan& plan, const plan::Criterion& crite
                          : fmt::format("; it needs about {} for {:.0f} %", counted(needed, "block"), 100 * kChance);
   return fmt::format(
       "control {} shows a difference of {}, half of what this claims, in {:.0f} % of studies with {} at {} noise{}",
-      plan.controls.front().name, base::formatQuantity(*gap / 2, "", "share"),
+      plan.controls.front().name, formatQuantity(*gap / 2, "", "share"),
       100 * stats::chanceToFind(*gap / 2, noise, blocks, confidence), counted(blocks, "block"), twoDigits(noise), more);
 }
 
-std::string whyText(const plan::Plan& plan, const judge::Distrust& distrust) {
+std::string whyText(const Plan& plan, const judge::Distrust& distrust) {
   return agreementText(plan, distrust.control, distrust.gap, distrust.own ? "this claims" : "are claimed at least");
 }
 

@@ -24,11 +24,11 @@ using rehearsal::Outcome;
 constexpr const char* kPeakMetric = "device_memory_peak";
 
 /// Formats bytes, seconds and counts.
-std::string bytesText(double bytes) { return base::formatQuantity(bytes, "B", "bytes"); }
+std::string bytesText(double bytes) { return formatQuantity(bytes, "B", "bytes"); }
 /// Formats a size of memory; 0 means that nothing was counted.
 std::string memoryText(uint64_t bytes) { return bytes == 0 ? "not counted" : bytesText(double(bytes)); }
-std::string secondsText(double seconds) { return base::formatQuantity(seconds, "s", "time"); }
-std::string numberText(double count) { return base::formatQuantity(count, ""); }
+std::string secondsText(double seconds) { return formatQuantity(seconds, "s", "time"); }
+std::string numberText(double count) { return formatQuantity(count, ""); }
 
 /// Returns the calls and bytes of a step: "3 (12.0 MiB)", from the totals of `steps`.
 std::string trafficText(const protocol::Traffic& traffic, double steps) {
@@ -64,10 +64,10 @@ protocol::RehearsedRank mostOf(const protocol::Rehearsed& rehearsed) {
 }
 
 /// Returns the workload's estimate of the peak in bytes, if it has one at the point.
-std::optional<double> estimatedPeak(const plan::Point& point) { return base::valueIn(point.estimates, kPeakMetric); }
+std::optional<double> estimatedPeak(const Point& point) { return valueIn(point.estimates, kPeakMetric); }
 
 /// Returns the estimate and how far it is from the counted peak: "9.13 GiB (-2.0 %)".
-std::string estimateText(const plan::Point& point, double peak) {
+std::string estimateText(const Point& point, double peak) {
   const auto estimate = estimatedPeak(point);
   if (!estimate) return "–";
   return bytesText(*estimate) + (peak > 0 ? fmt::format(" ({:+.1f} %)", 100 * (*estimate / peak - 1)) : "");
@@ -82,7 +82,7 @@ struct RehearsedValue {
 };
 
 /// Returns the columns about memory.
-std::vector<RehearsedValue> memoryOf(const plan::Plan&, const plan::Point& point, const protocol::Rehearsed& seen) {
+std::vector<RehearsedValue> memoryOf(const Plan&, const Point& point, const protocol::Rehearsed& seen) {
   const protocol::RehearsedRank most = mostOf(seen);
   return {{"peak", true, memoryText(most.device_memory_allocated)},
           {"estimate", true, estimateText(point, double(most.device_memory_allocated))},
@@ -91,7 +91,7 @@ std::vector<RehearsedValue> memoryOf(const plan::Plan&, const plan::Point& point
 }
 
 /// Returns the columns about a step.
-std::vector<RehearsedValue> stepOf(const plan::Plan& plan, const plan::Point& point, const protocol::Rehearsed& seen) {
+std::vector<RehearsedValue> stepOf(const Plan& plan, const Point& point, const protocol::Rehearsed& seen) {
   protocol::RehearsedRank most = mostOf(seen);
   const double steps = seen.steps;
   const auto least = rehearsal::leastStep(seen, plan::devicesOf(point), plan.rates);
@@ -106,7 +106,7 @@ std::vector<RehearsedValue> stepOf(const plan::Plan& plan, const plan::Point& po
 }
 
 /// Returns an outcome beside its expectation: "runs", "does not fit, as expected", "runs, though expected not to fit".
-std::string outcomeText(const plan::Point& point, const rehearsal::Point& seen) {
+std::string outcomeText(const Point& point, const rehearsal::Point& seen) {
   std::string text(toString(seen.outcome));
   if (point.expected_infeasible.empty()) return text;
   if (seen.outcome == rehearsal::Outcome::DoesNotFit) return text + ", as expected";
@@ -144,12 +144,11 @@ std::string beginningOf(const std::string& reason) {
 
 /// Counts the points with an outcome.
 size_t countOf(const rehearsal::Study& study, Outcome outcome) {
-  return size_t(
-      std::ranges::count_if(study.points, [&](const rehearsal::Point& seen) { return seen.outcome == outcome; }));
+  return size_t(std::ranges::count(study.points, outcome, &rehearsal::Point::outcome));
 }
 
 /// Returns how many points were rehearsed, and on which cards.
-std::string titleRest(const plan::Plan& plan, const rehearsal::Study& study) {
+std::string titleRest(const Plan& plan, const rehearsal::Study& study) {
   const size_t all = plan.points.size();
   std::string text = study.points.size() == all ? counted(all, "point")
                                                 : fmt::format("{} of {}", study.points.size(), counted(all, "point"));
@@ -158,7 +157,7 @@ std::string titleRest(const plan::Plan& plan, const rehearsal::Study& study) {
 }
 
 /// Returns a table with a row for each point, with the columns of `values`; without `outcomes` only points that run.
-Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, decltype(memoryOf)& values, bool outcomes,
+Table pointsTable(const Plan& plan, const rehearsal::Study& study, decltype(memoryOf)& values, bool outcomes,
                   size_t most) {
   Table table{.label = outcomes ? "Outcomes of the rehearsals" : "Counts per step",
               .style = "grid",
@@ -178,7 +177,7 @@ Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, decltyp
     none = values(plan, {}, {.steps = 1, .ranks = {}});
   for (const RehearsedValue& value : none)
     table.columns.push_back({value.name, Column::Kind::Number, value.exact ? Shown::Everywhere : Shown::InText});
-  for (const plan::Point& point : plan.points) {
+  for (const Point& point : plan.points) {
     const rehearsal::Point* seen = study.find(point.id);
     if (!seen || (!outcomes && !seen->rehearsed) || ++table.all > kMostRows) continue;
     Row row;
@@ -194,18 +193,18 @@ Table pointsTable(const plan::Plan& plan, const rehearsal::Study& study, decltyp
 
 /// Returns a lower bound for the time of the whole plan. Points that were not rehearsed are missing in it, so it stays
 /// a bound.
-std::string leastText(const plan::Plan& plan, const rehearsal::Study& study) {
+std::string leastText(const Plan& plan, const rehearsal::Study& study) {
   const auto seconds = rehearsal::leastDeviceSeconds(plan, study);
   if (!seconds) return "";
   return fmt::format("lower bound for the plan: {1} GPU hours (from the rates of {0}; not measured)", plan.system,
-                     base::formatQuantity(*seconds / 3600, ""));
+                     formatQuantity(*seconds / 3600, ""));
 }
 
 /// Names the estimate of the peak that is farthest from what was counted.
-std::string farthestEstimate(const plan::Plan& plan, const rehearsal::Study& study) {
-  const plan::Point* at = nullptr;
+std::string farthestEstimate(const Plan& plan, const rehearsal::Study& study) {
+  const Point* at = nullptr;
   double farthest = -1;
-  for (const plan::Point& point : plan.points) {
+  for (const Point& point : plan.points) {
     const rehearsal::Point* seen = study.find(point.id);
     const auto estimate = estimatedPeak(point);
     const double peak = seen && seen->rehearsed ? double(mostOf(*seen->rehearsed).device_memory_allocated) : 0;
@@ -223,14 +222,14 @@ std::string farthestEstimate(const plan::Plan& plan, const rehearsal::Study& stu
 
 }  // namespace
 
-rehearsal::Study rehearsalOf(const plan::Plan& plan, const rehearsal::Study& study) {
+rehearsal::Study rehearsalOf(const Plan& plan, const rehearsal::Study& study) {
   rehearsal::Study known{study.study, {}};
-  for (const plan::Point& point : plan.points)
+  for (const Point& point : plan.points)
     if (const rehearsal::Point* seen = study.find(point.id)) known.points.push_back(*seen);
   return known;
 }
 
-Part rehearsalPart(const plan::Plan& plan, const rehearsal::Study& all, const RehearsalOptions& options) {
+Part rehearsalPart(const Plan& plan, const rehearsal::Study& all, const RehearsalOptions& options) {
   const rehearsal::Study study = rehearsalOf(plan, all);
   Part part{.title = "Rehearsed", .rest = titleRest(plan, study)};
   if (study.points.empty()) return part;
@@ -239,7 +238,7 @@ Part rehearsalPart(const plan::Plan& plan, const rehearsal::Study& all, const Re
       part.blocks.emplace_back(Paragraph{.text = std::move(text), .tone = Tone::Plain, .shown = shown});
   };
   const std::string cards = cardsText(study);
-  const bool programs = std::ranges::any_of(plan.workloads, [](const auto& one) { return one.command.has_value(); });
+  const bool programs = plan.hasCommands();
   say(fmt::format(
           "Not measured: a few steps on {}. Memory is that of the rank with the highest peak; counts are {}, of "
           "the busiest rank. No verdict uses them.",

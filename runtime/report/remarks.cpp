@@ -20,8 +20,8 @@ namespace {
 
 /// Returns how adaptive repetition ended: "timed trials, 12 of at most 20 repetitions: widest half-width of gain is 0.9
 /// % at …, 1.0 % was asked (met)".
-std::string untilResultText(const plan::Plan& plan, const judge::UntilState& state) {
-  const std::string where = state.where.empty() ? "" : " at " + state.where;
+std::string untilResultText(const Plan& plan, const judge::UntilState& state) {
+  const std::string where = framed(" at ", state.where);
   const std::string so_far =
       fmt::format("{} trials, {} of at most {} repetitions: ", toString(state.kind), state.blocks, state.most);
   if (!state.widest) return so_far + fmt::format("no interval of {} yet{}", state.until.subject, where);
@@ -35,19 +35,18 @@ std::string untilResultText(const plan::Plan& plan, const judge::UntilState& sta
 
 /// Returns the notes of trials with the number of trials that have each: settings without effect, profiles that lack
 /// something, other processes on the cores.
-NoteCounts countNotes(const plan::Plan& plan, const store::Results& results) {
+NoteCounts countNotes(const Plan& plan, const Results& results) {
   NoteCounts notes;
-  for (const store::Trial& trial : results.trials)
+  for (const Trial& trial : results.trials)
     for (const plan::Note& note : notesOf(plan, trial)) notes.add(note);
   return notes;
 }
 
 /// Returns trials that did not end well, the newest first: what was wrong before may be mended.
-std::vector<const store::Trial*> lostTrials(const store::Results& results) {
-  std::vector<const store::Trial*> lost;
-  for (const store::Trial& trial : results.trials)
-    if (trial.status != store::TrialStatus::Valid && trial.status != store::TrialStatus::Running)
-      lost.push_back(&trial);
+std::vector<const Trial*> lostTrials(const Results& results) {
+  std::vector<const Trial*> lost;
+  for (const Trial& trial : results.trials)
+    if (trial.status != TrialStatus::Valid && trial.status != TrialStatus::Running) lost.push_back(&trial);
   std::ranges::reverse(lost);
   return lost;
 }
@@ -66,15 +65,15 @@ Part foldedPart(std::string title, std::string rest, const std::vector<std::stri
 
 /// Returns a line for each group of lost trials that agree in kind, status and reason, with the log of the newest one,
 /// the newest group first.
-std::vector<Paragraph> lostTrialsTexts(const plan::Plan& plan, const store::Results& results) {
-  using Alike = std::tuple<plan::TrialKind, store::TrialStatus, std::string>;
+std::vector<Paragraph> lostTrialsTexts(const Plan& plan, const Results& results) {
+  using Alike = std::tuple<TrialKind, TrialStatus, std::string>;
   struct Those {
     unsigned trials = 0;
-    std::set<plan::Place> places;
+    std::set<Place> places;
     std::string first, reason, log;
   };
   InOrder<Alike, Those> those;
-  for (const store::Trial* trial : lostTrials(results)) {
+  for (const Trial* trial : lostTrials(results)) {
     Those& same = those[{trial->key->kind, trial->status, judge::withoutIds(trial->reason)}];
     if (++same.trials == 1) {
       same.first = placeText(plan, trial->place());
@@ -97,7 +96,7 @@ std::vector<Paragraph> lostTrialsTexts(const plan::Plan& plan, const store::Resu
 
 }  // namespace
 
-std::vector<Part> trustRemarks(const describe::Findings& findings) {
+std::vector<Part> trustRemarks(const Findings& findings) {
   const auto& [plan, judgement, results] = findings;
   std::vector<std::string> controls, repetitions, notes;
   for (const judge::ControlResult& control : judgement.controls)
@@ -110,7 +109,7 @@ std::vector<Part> trustRemarks(const describe::Findings& findings) {
                   foldedPart("Notes of trials", "", notes), foldedPart("Published values", "", referencesTexts(plan))});
 }
 
-std::vector<Part> missingRemarks(const describe::Findings& findings) {
+std::vector<Part> missingRemarks(const Findings& findings) {
   const auto& [plan, judgement, results] = findings;
   Part lost{.title = "Lost trials", .rest = fmt::format("{} of {}", lostTrials(results).size(), results.trials.size())};
   append(lost.blocks, lostTrialsTexts(plan, results));
@@ -119,11 +118,11 @@ std::vector<Part> missingRemarks(const describe::Findings& findings) {
        foldedPart("Stored but ignored", counted(results.kept_not_counted, "trial"), results.not_counted_reasons)});
 }
 
-std::vector<std::string> shortcomings(const plan::Plan& plan, const judge::Judgement& judgement) {
+std::vector<std::string> shortcomings(const Plan& plan, const Judgement& judgement) {
   std::vector<std::string> lines;
-  for (const plan::Point& point : plan.points) {
-    for (const plan::KindDesign& design : plan.design.kinds) {
-      const judge::PointStatus* status = judgement.status(point.id, design.kind);
+  for (const Point& point : plan.points) {
+    for (const KindDesign& design : plan.design.kinds) {
+      const PointStatus* status = judgement.status(point.id, design.kind);
       if (!status) continue;
       const std::string label = plan.label(point);
       const std::string who = fmt::format("{} {}", toString(design.kind), label.empty() ? "trials" : label);
@@ -143,7 +142,7 @@ std::vector<std::string> shortcomings(const plan::Plan& plan, const judge::Judge
   }
   size_t not_run = 0;
   for (const MissingThing& missing : missingThings(plan, judgement))
-    if (missing.verdict == judge::Verdict::NotRun)
+    if (missing.verdict == Verdict::NotRun)
       ++not_run;
     else
       lines.push_back(missingText(missing));
@@ -166,7 +165,7 @@ std::vector<Block> missingLines(const std::vector<MissingThing>& missing) {
   return lines;
 }
 
-std::string trialsText(const describe::Findings& findings) {
+std::string trialsText(const Findings& findings) {
   const auto& [plan, judgement, results] = findings;
   const size_t all = results.trials.size(), bad = lostTrials(results).size();
   // One line for everything: of each kind of remark the first stands for the others, which are counted.
@@ -188,7 +187,7 @@ std::string trialsText(const describe::Findings& findings) {
   for (const MissingThing& thing : missingThings(plan, judgement)) own_lines.insert(missingText(thing));
   std::erase_if(lacking, [&](const std::string& one) {
     if (own_lines.contains(one)) return true;
-    return std::ranges::any_of(results.trials, [&](const store::Trial& trial) {
+    return std::ranges::any_of(results.trials, [&](const Trial& trial) {
       return !trial.reason.empty() &&
              judge::withoutIds(one).ends_with(": " + judge::withoutIds(judge::brief(trial.reason)));
     });

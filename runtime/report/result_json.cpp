@@ -10,6 +10,7 @@
 #include "runtime/judge/judge.h"
 #include "runtime/judge/readings.h"
 #include "runtime/report/answer.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/reasons.h"
 #include "runtime/report/records_json.h"
 #include "runtime/report/sections.h"
@@ -27,17 +28,17 @@ struct Writer {
   bool whole;  // whether single runs and blocks, and the ids of a cell's points, are written too
 
   /// Writes an element that is small enough to be a tree, and the members of an object.
-  void add(const Value& value) { json.rawValue(base::canonicalJson(value)); }
+  void add(const Value& value) { json.rawValue(canonicalJson(value)); }
   void members(const Object& object) {
     for (const auto& [key, value] : object) json.attributeBegin(key), add(value), json.attributeEnd();
   }
 };
 
 /// Writes cells, with verdicts if they belong to a `criterion`, without for a comparison.
-void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& factors,
-           const std::vector<plan::Cell>& planned, const std::vector<judge::CellEstimate>& estimates,
-           const plan::Criterion* criterion = nullptr) {
-  for (const judge::CellEstimate& one : estimates) {
+void cells(Writer& out, const Plan& plan, const std::vector<std::string>& factors,
+           const std::vector<plan::Cell>& planned, const std::vector<CellEstimate>& estimates,
+           const Criterion* criterion = nullptr) {
+  for (const CellEstimate& one : estimates) {
     if (one.cell >= planned.size()) continue;
     const plan::Cell& cell = planned[one.cell];
     CellFacts facts{.steps = one.steps ? stepsText(plan, cell, *one.steps) : "",
@@ -46,7 +47,7 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     for (size_t i = 0; i < labels.size(); ++i) facts.levels[factors[i]] = labels[i];
     if (out.whole) {
       facts.values = one.values;
-      facts.points = base::textsOf(cell.points, [](const plan::Place& place) {
+      facts.points = textsOf(cell.points, [](const Place& place) {
         return place.control.empty() ? place.point : place.point + "#" + place.control;
       });
     }
@@ -55,26 +56,26 @@ void cells(Writer& out, const plan::Plan& plan, const std::vector<std::string>& 
     if (const plan::Assertion* of = criterion ? plan::assertionOf(*criterion, cell) : nullptr)
       facts.assertion = of->text;
     if (criterion) facts.verdict = one.verdict, facts.confidence = one.confidence;
-    base::JsonRecord io;
+    JsonRecord io;
     describeCell(io, one, facts);
     out.add(std::move(io.out()));
   }
 }
 
 /// Writes the criteria with verdicts, reasons and cells.
-void criteria(Writer& out, const describe::Findings& findings) {
+void criteria(Writer& out, const Findings& findings) {
   for (const Judged& judged : judgedOf(findings.plan, findings.judgement)) {
     const auto& [plan, found, result] = judged;
     CriterionFacts facts{.answer = answerText(findings, judged),
                          .tested = result.scope.complete ? testedText(judged, findings.results) : "",
                          .why = whyText(judged),
                          .how_sure = surenessText(judged),
-                         .notes = base::textsOf(verdictNotes(findings, judged), &Fact::text),
+                         .notes = textsOf(verdictNotes(findings, judged), &Fact::text),
                          .marks = marksOf(result)};
     if (result.untrusted) facts.untrusted = whyText(plan, *result.untrusted);
     if (!found.expected.empty()) facts.expected = found.expected;
     if (!found.assertions.empty()) facts.held_by = heldBy(judged);
-    base::JsonRecord io;
+    JsonRecord io;
     describeCriterion(io, found, result, facts);
     out.json.object([&] {
       out.members(io.out());
@@ -84,9 +85,9 @@ void criteria(Writer& out, const describe::Findings& findings) {
 }
 
 /// Writes the comparisons with their cells.
-void comparisons(Writer& out, const plan::Plan& plan, const judge::Judgement& judgement) {
+void comparisons(Writer& out, const Plan& plan, const Judgement& judgement) {
   for (const judge::ComparisonResult& result : judgement.comparisons) {
-    const plan::Comparison* found = base::named(plan.comparisons, result.name);
+    const Comparison* found = base::named(plan.comparisons, result.name);
     if (!found) continue;
     out.json.object([&] {
       out.members(base::record("name", found->name, "text", found->text, "unit", found->unit));
@@ -96,7 +97,7 @@ void comparisons(Writer& out, const plan::Plan& plan, const judge::Judgement& ju
 }
 
 /// Returns how trials of a point ended; a point that was not tried gives the reason of its plan.
-judge::PointStatus statusOf(const plan::Point& point, judge::PointStatus status) {
+PointStatus statusOf(const Point& point, PointStatus status) {
   // A point that was never tried has no reason of its own; the plan's is more useful than none.
   const bool tried = status.valid + status.failed + status.timeouts + status.infeasible + status.invalid > 0;
   if (!tried && !point.unavailable.empty())
@@ -107,8 +108,8 @@ judge::PointStatus statusOf(const plan::Point& point, judge::PointStatus status)
 }
 
 /// Writes each point with its levels, trials and metrics.
-void points(Writer& out, const plan::Plan& plan, const judge::Judgement& judgement) {
-  for (const plan::Point& one : plan.points) {
+void points(Writer& out, const Plan& plan, const Judgement& judgement) {
+  for (const Point& one : plan.points) {
     PointRecord record{.point = one.id,
                        .workload = one.workload < plan.workloads.size() ? plan.workloads[one.workload].name : "",
                        .unavailable = one.unavailable,
@@ -117,11 +118,11 @@ void points(Writer& out, const plan::Plan& plan, const judge::Judgement& judgeme
       auto& level = record.levels[plan.factors[i].name];
       if (one.levels[i] != plan::kInactive) level = plan.levelLabel(one, i);
     }
-    for (const plan::Metric& metric : plan.metrics)
+    for (const Metric& metric : plan.metrics)
       if (const judge::Summary* summary = judgement.find(one.id, metric.name); summary && summary->n > 0)
         record.metrics[metric.name] = {*summary, judge::publishedValue(plan, one, metric), out.whole};
-    for (const plan::TrialKind kind : {plan::TrialKind::Timed, plan::TrialKind::Quality, plan::TrialKind::Profile}) {
-      const judge::PointStatus* status = judgement.status(one.id, kind);
+    for (const TrialKind kind : {TrialKind::Timed, TrialKind::Quality, TrialKind::Profile}) {
+      const PointStatus* status = judgement.status(one.id, kind);
       if (!status) continue;
       record.trials.push_back(statusOf(one, *status));
       record.not_on_device.insert(status->not_on_device.begin(), status->not_on_device.end());
@@ -132,7 +133,7 @@ void points(Writer& out, const plan::Plan& plan, const judge::Judgement& judgeme
 
 /// Returns rehearsals without everything that depends on the machine that rehearsed: counts, bytes and operations are
 /// exact, times and host memory are not. One element for each point.
-std::vector<Object> rehearsalJson(const plan::Plan& plan, const rehearsal::Study& study) {
+std::vector<Object> rehearsalJson(const Plan& plan, const rehearsal::Study& study) {
   std::vector<Object> points;
   // Starts from the stored form of rehearsals, so that members added there appear here, too.
   const Value all = rehearsal::toJson(rehearsalOf(plan, study));
@@ -149,8 +150,7 @@ std::vector<Object> rehearsalJson(const plan::Plan& plan, const rehearsal::Study
 
 }  // namespace
 
-void writeResultJson(llvm::raw_ostream& to, const describe::Findings& findings, const rehearsal::Study* rehearsed,
-                     bool whole) {
+void writeResultJson(llvm::raw_ostream& to, const Findings& findings, const rehearsal::Study* rehearsed, bool whole) {
   const auto& [plan, judgement, results] = findings;
   HeadFacts facts{.exit_code = judge::exitCode(judgement),
                   .answer = answerOf(findings).text(),
@@ -159,7 +159,7 @@ void writeResultJson(llvm::raw_ostream& to, const describe::Findings& findings, 
     facts.controls.push_back({control, whyText(plan, control)});
   for (describe::Attribution& one : describe::attribute(findings)) facts.attributions.emplace_back(std::move(one));
   if (rehearsed) facts.rehearsed = rehearsalJson(plan, *rehearsed);
-  base::JsonRecord head;
+  JsonRecord head;
   describeHead(head, plan, judgement, results, facts);
 
   Writer out{json::OStream(to), whole};
@@ -172,11 +172,11 @@ void writeResultJson(llvm::raw_ostream& to, const describe::Findings& findings, 
 }
 
 // Through text, so that both forms are the same; for callers that hold small results.
-Value resultJson(const describe::Findings& findings, const rehearsal::Study* rehearsed) {
+Value resultJson(const Findings& findings, const rehearsal::Study* rehearsed) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   writeResultJson(stream, findings, rehearsed, true);
-  return cantFail(base::parseJson(text));
+  return cantFail(parseJson(text));
 }
 
 }  // namespace expc::report

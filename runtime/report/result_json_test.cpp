@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "runtime/base/json.h"
@@ -83,10 +84,10 @@ TEST_CASE("a document of results is read as it was written") {
   readsBack<ResultsRead>(cantFail(base::parseJson(shortForm({example.plan, example.judgement, example.results}))));
   // Values that JSON has no numbers for, and members that are rare.
   describe::Conclusions& judgement = example.judgement;
-  judgement.summaries[0].median = HUGE_VAL;
+  judgement.summaries[0].median = INFINITY;
   judgement.summaries[0].spreads = stats::Spreads{.within = 0.1, .between = 0.2, .sessions = 2};
   judge::CriterionResult& result = judgement.criteria[0];
-  result.cells[0].interval = stats::Interval{1.5, HUGE_VAL, 0.95};
+  result.cells[0].interval = stats::Interval{1.5, INFINITY, 0.95};
   result.cells[0].uncorrected = stats::Interval{1, 2, 0.99};
   result.look = judge::Look{.before = {5, 10}, .now = 15, .of = 20, .confidence = 0.98, .decided_at = 10};
   result.next = judge::NextStep{.blocks = 4, .seconds = 60, .towards = judge::Verdict::Pass, .sessions = 3};

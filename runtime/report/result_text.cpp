@@ -39,7 +39,7 @@ std::string commandText(const plan::Workload& workload) {
   StringRef whole = words.back();
   whole.consume_front("cd \"$$EXPC_STUDY_FOLDER\" && ");
   const auto typed_word = [](const std::string& word) {
-    return word.find_first_of(" '\"\\") == std::string::npos ? word : base::shellWord(word);
+    return word.find_first_of(" '\"\\") == std::string::npos ? word : shellWord(word);
   };
   std::string text = shell ? whole.str() : joined(textsOf(words, typed_word), " ");
   for (const auto& [coded, typed] : {std::pair("$$", "$"), {"${", "{"}})
@@ -50,7 +50,7 @@ std::string commandText(const plan::Workload& workload) {
 constexpr char kCommand[] = "command";
 
 /// Returns the plan with commands in place of the names that workloads got from them.
-plan::Plan withCommands(plan::Plan plan) {
+Plan withCommands(Plan plan) {
   for (plan::Factor& factor : plan.factors) {
     if (factor.name != "workload") continue;
     factor.name = kCommand;
@@ -58,7 +58,7 @@ plan::Plan withCommands(plan::Plan plan) {
       for (const plan::Workload& workload : plan.workloads)
         if (level.label == workload.label) level.label = commandText(workload);
   }
-  for (plan::Criterion& criterion : plan.criteria) std::ranges::replace(criterion.factors, "workload", kCommand);
+  for (Criterion& criterion : plan.criteria) std::ranges::replace(criterion.factors, "workload", kCommand);
   return plan;
 }
 
@@ -66,7 +66,7 @@ plan::Plan withCommands(plan::Plan plan) {
 constexpr auto kMostLinesOfAll = 40;
 
 /// Builds the blocks in the order in which they are shown.
-struct ResultReport : describe::Findings {
+struct ResultReport : Findings {
   const ResultTextOptions& options;
   /// The most rows of what was not asked for; 0 leaves such tables out.
   size_t most = kMostBrief;
@@ -81,15 +81,15 @@ struct ResultReport : describe::Findings {
     const bool named = base::findNamed(plan.factors, kCommand) >= 0;
     if (!named) table.columns.push_back({kCommand, Column::Kind::Label});
     for (const plan::Factor& factor : plan.factors) table.columns.push_back({factor.name, Column::Kind::Label});
-    for (const plan::Metric& metric : plan.metrics) table.columns.push_back({metric.name});
+    for (const Metric& metric : plan.metrics) table.columns.push_back({metric.name});
     table.columns.push_back({"runs"});
     std::vector<unsigned> n(plan.points.size());
-    for (const plan::Point& point : plan.points) {
+    for (const Point& point : plan.points) {
       Row& row = table.rows.emplace_back();
       if (!named) row.add(commandText(plan.workloads[point.workload]));
       for (size_t i = 0; i < plan.factors.size(); ++i) row.add(plan.levelLabel(point, i));
     }
-    for (const plan::Metric& metric : plan.metrics) {
+    for (const Metric& metric : plan.metrics) {
       const std::vector<GridCell> cells = metricColumn(plan, judgement, metric, plan.points.size());
       for (size_t i = 0; i < cells.size(); ++i) {
         n[i] = std::max(n[i], cells[i].n);
@@ -100,19 +100,19 @@ struct ResultReport : describe::Findings {
     say(blocks, {});
     blocks.emplace_back(std::move(table));
     say(blocks, {});
-    if (std::string wide = widenedNotice(plan, judgement, textsOf(plan.metrics, &plan::Metric::name)); !wide.empty())
+    if (std::string wide = widenedNotice(plan, judgement, textsOf(plan.metrics, &Metric::name)); !wide.empty())
       say(blocks, {.text = std::move(wide)});
     if (!missingRemarks(*this).empty()) say(blocks, {.text = trialsText(*this), .word = "Trials", .room = kRoom});
-    say(blocks, {.text = fmt::format("Study {} (continue: expc run {})   Page {}", plan.source,
-                                     base::shellWord(plan.source), options.html_path),
+    say(blocks, {.text = fmt::format("Study {} (continue: expc run {})   Page {}", plan.source, shellWord(plan.source),
+                                     options.html_path),
                  .whole = true});
   }
 
   void build() {
     nullCards();
-    const std::string selection = selectionText(plan), devices = measuredOnText(plan, results);
+    const std::string devices = measuredOnText(plan, results);
     const Answer answer = answerOf(*this);
-    say(blocks, {.of = plan.study + (selection.empty() ? "" : ", " + selection)});
+    say(blocks, {.of = plan.study + framed(", ", selectionText(plan))});
     if (!plan.doc.empty()) say(blocks, {plan.doc});
     blocks.emplace_back(answer.block());
     verdicts(answer);
@@ -145,14 +145,14 @@ struct ResultReport : describe::Findings {
   void verdicts(const Answer& answer) {
     // Names line up behind the longest word of a verdict.
     unsigned columns = 0;
-    for (const judge::CriterionResult& result : judgement.criteria)
+    for (const CriterionResult& result : judgement.criteria)
       columns = std::max(columns, displayWidth(markedVerdict(result)));
     bool first = true;
     std::vector<std::string> not_asked;
     std::set<std::string> marks;  // explained once, below the verdicts
     for (const Judged& judged : judgedOf(plan, judgement)) {
-      const judge::CriterionResult& result = judged.result;
-      if (!options.all && result.verdict == judge::Verdict::NotAsked) {
+      const CriterionResult& result = judged.result;
+      if (!options.all && result.verdict == Verdict::NotAsked) {
         not_asked.push_back(result.name);
         continue;
       }
@@ -172,7 +172,7 @@ struct ResultReport : describe::Findings {
       else
         for (const std::string& text :
              {asks ? whyText(judged) : "", result.untrusted ? worthText(judged) : "", otherLooksText(result),
-              result.verdict == judge::Verdict::Broken ? "" : unevenLossText(judgement, judged),
+              result.verdict == Verdict::Broken ? "" : unevenLossText(judgement, judged),
               joined(driftNotes(judged.criterion, judgement.description), "; ")})
           if (!text.empty()) say(below.blocks, {.word = text, .style = "none"});
       if (const std::string text = markText(result); !options.all && !result.untrusted && !answer.says_few)
@@ -180,9 +180,9 @@ struct ResultReport : describe::Findings {
       // Cells are shown for a verdict that does not pass, only those that do not; of a single one, and where nothing
       // was run, the verdict's line says it all.
       const size_t open =
-          std::ranges::count_if(result.cells, [](const auto& cell) { return cell.verdict != judge::Verdict::Pass; });
-      if (options.all || (most > 0 && result.verdict != judge::Verdict::Pass &&
-                          result.verdict != judge::Verdict::NotRun && open > 1)) {
+          std::ranges::count_if(result.cells, [](const auto& cell) { return cell.verdict != Verdict::Pass; });
+      if (options.all ||
+          (most > 0 && result.verdict != Verdict::Pass && result.verdict != Verdict::NotRun && open > 1)) {
         Table cells = criterionCells(judged, !options.all);
         if (!options.all) cells.most = most;
         below.blocks.emplace_back(std::move(cells));
@@ -191,7 +191,7 @@ struct ResultReport : describe::Findings {
     }
     if (!not_asked.empty())
       say(blocks, {.text = inWords(plan, plan::because({.code = plan::Reason::NotAsked})).text,
-                   .word = std::string(judge::meaningOf(judge::Verdict::NotAsked).word),
+                   .word = std::string(judge::meaningOf(Verdict::NotAsked).word),
                    .style = "none",
                    .of = joined(not_asked),
                    .room = columns + 2,
@@ -211,17 +211,16 @@ struct ResultReport : describe::Findings {
     if (!options.all)
       std::erase_if(things, [&](const MissingThing& one) {
         return std::ranges::any_of(judgedOf(plan, judgement), [&](const Judged& of) {
-          return of.result.verdict == judge::Verdict::Broken &&
+          return of.result.verdict == Verdict::Broken &&
                  StringRef(judge::withoutIds(whyText(of))).ends_with(judge::withoutIds(one.why));
         });
       });
     // Places that were not run are counted behind the first.
     size_t not_run = 0;
     if (!options.all)
-      std::erase_if(things,
-                    [&](const MissingThing& one) { return one.verdict == judge::Verdict::NotRun && ++not_run > 1; });
+      std::erase_if(things, [&](const MissingThing& one) { return one.verdict == Verdict::NotRun && ++not_run > 1; });
     for (MissingThing& one : things)
-      if (one.verdict == judge::Verdict::NotRun && not_run > 1) one.what += fmt::format(" and {} more", not_run - 1);
+      if (one.verdict == Verdict::NotRun && not_run > 1) one.what += fmt::format(" and {} more", not_run - 1);
     std::vector<Block> lines = missingLines(things);
     if (lines.empty()) return;
     // A free line separates them from the verdicts above.
@@ -280,10 +279,10 @@ struct ResultReport : describe::Findings {
 
 }  // namespace
 
-std::string resultText(const describe::Findings& findings, const ResultTextOptions& options) {
+std::string resultText(const Findings& findings, const ResultTextOptions& options) {
   // The text is built as blocks first, so that a terminal of any width renders it.
   if (options.brief) {
-    const plan::Plan named = withCommands(findings.plan);
+    const Plan named = withCommands(findings.plan);
     ResultReport report{{named, findings.judgement, findings.results}, options};
     report.brief();
     return documentText(report.blocks, options.width, options.colour);

@@ -36,7 +36,7 @@ struct Subject {
   const std::vector<std::string>& factors;
   const std::vector<plan::Cell>& cells;
   const std::string& unit;
-  const plan::Criterion* criterion = nullptr;
+  const Criterion* criterion = nullptr;
   /// Whether an exists passed: cells that fail are then no cause for alarm.
   bool one_was_enough = false;   /// The reason that stands above the table and need not be repeated in it.
   std::vector<Words> told = {};  // what the line above all says of cells
@@ -46,7 +46,7 @@ struct Subject {
 /// Returns the bound that all cells share: none if cells have their own, or the claim is that memory runs out.
 std::optional<plan::Bound> sharedBound(const Subject& subject) {
   const bool own = std::ranges::any_of(subject.cells, [](const plan::Cell& cell) { return cell.bound.has_value(); });
-  const plan::Criterion* criterion = subject.criterion;
+  const Criterion* criterion = subject.criterion;
   if (!criterion || own || criterion->infeasible || !criterion->assertions.empty()) return std::nullopt;
   return criterion->bound;
 }
@@ -55,7 +55,7 @@ std::optional<plan::Bound> sharedBound(const Subject& subject) {
 std::optional<double> neutralOf(const Subject& subject, const plan::Cell& cell) {
   if (subject.criterion) return std::nullopt;
   if (!plan::isPaired(cell)) return std::nullopt;  // an aggregated metric
-  return cell.estimator == plan::Estimator::PairedDifference ? 0.0 : 1.0;
+  return cell.estimator == Estimator::PairedDifference ? 0.0 : 1.0;
 }
 
 /// Says how the numbers of a comparison or an aggregate come about.
@@ -68,12 +68,11 @@ std::string madeOf(const plan::Cell& cell) {
 /// Returns the table of cells with their estimates: levels, verdict, estimate, interval, n and reason, and on the page
 /// bound and drawing. Stages: collect the values that are shown, find out which columns have content, then fill the
 /// rows.
-Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<judge::CellEstimate>& estimates,
-                std::string label) {
+Table cellTable(const Plan& plan, const Subject& of, const std::vector<CellEstimate>& estimates, std::string label) {
   Table table{.label = std::move(label), .all = estimates.size(), .one_row = "cell"};
   std::vector<GridCell> cells;
-  std::vector<const judge::CellEstimate*> shown;
-  for (const judge::CellEstimate& estimate : estimates) {
+  std::vector<const CellEstimate*> shown;
+  for (const CellEstimate& estimate : estimates) {
     // Every row has a drawing, so fewer rows than usual fit on the page.
     if (shown.size() == kMostDrawn) break;
     shown.push_back(&estimate);
@@ -85,9 +84,9 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
   const std::optional<plan::Bound> bound = sharedBound(of);
   // Assertions have subjects of their own, which share no axis.
   const bool several = of.criterion && !of.criterion->assertions.empty();
-  if (!several) alignCells(cells, bound ? boundsOf(*bound) : base::Bounds());
+  if (!several) alignCells(cells, bound ? boundsOf(*bound) : Bounds());
   const Forest drawn =
-      several ? Forest() : forest(cells, bound, neutralOf(of, first), first.estimator == plan::Estimator::PairedRatio);
+      several ? Forest() : forest(cells, bound, neutralOf(of, first), first.estimator == Estimator::PairedRatio);
   const auto boundText = [&](const plan::Cell& cell) {
     return cell.bound ? cell.bound->text : bound ? bound->text : "";
   };
@@ -97,7 +96,7 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
       std::ranges::any_of(shown, [&](const auto* estimate) { return !boundText(of.cells[estimate->cell]).empty(); });
   // Reasons are shortened over all cells, also those that are not shown, since the shortening compares them.
   std::vector<Words> whys;
-  for (const judge::CellEstimate& estimate : estimates) {
+  for (const CellEstimate& estimate : estimates) {
     // That it was not run is said by its verdict, and which by its labels.
     const bool unrun = judged && estimate.why && estimate.why->code == plan::Reason::NotRun;
     whys.push_back(unrun ? Words() : judged ? whyText(plan, *of.criterion, estimate) : inWords(plan, estimate.why));
@@ -121,15 +120,15 @@ Table cellTable(const plan::Plan& plan, const Subject& of, const std::vector<jud
   table.foot = drawn.axis;
 
   for (size_t i = 0; i < shown.size(); ++i) {
-    const judge::CellEstimate& estimate = *shown[i];
+    const CellEstimate& estimate = *shown[i];
     const GridCell& cell = cells[i];
     const plan::Cell& planned = of.cells[estimate.cell];
     const judge::Meaning& meaning = judge::meaningOf(estimate.verdict);
     // A failing part of an exists that holds is not painted as a failure.
-    const bool harmless = of.one_was_enough && estimate.verdict == judge::Verdict::Fail;
+    const bool harmless = of.one_was_enough && estimate.verdict == Verdict::Fail;
     // Numbers get digits enough to tell them from the bound.
-    const base::Bounds near = judged ? boundsOf(plan::boundOf(*of.criterion, planned)) : base::Bounds();
-    const base::EstimateText text = partsOf(cell, near);
+    const Bounds near = judged ? boundsOf(plan::boundOf(*of.criterion, planned)) : Bounds();
+    const EstimateText text = partsOf(cell, near);
     const std::string &why = reasons[i], range = rangeText(cell, near);
     const std::string interval = !range.empty()                                   ? "range " + range
                                  : cell.estimate && std::isfinite(*cell.estimate) ? kNoInterval
@@ -177,10 +176,10 @@ std::string intervalsText(const Grid& grid) {
 }
 
 /// Returns the formula of a derived metric, which stands above its numbers.
-std::string lawText(const plan::Metric& metric) { return metric.derived ? metric.name + " = " + metric.text : ""; }
+std::string lawText(const Metric& metric) { return metric.derived ? metric.name + " = " + metric.text : ""; }
 
 /// Says what the numbers of a grid of a metric are.
-std::string mannerText(const Grid& grid, const plan::Metric& metric) {
+std::string mannerText(const Grid& grid, const Metric& metric) {
   const bool single = std::ranges::all_of(grid.cells, [](const auto& row) {
     return std::ranges::all_of(row, [](const GridCell& cell) { return cell.n == 1; });
   });
@@ -193,8 +192,8 @@ std::string mannerText(const Grid& grid, const plan::Metric& metric) {
 }
 
 /// Whether two grids make one table: metrics over the same levels, whose numbers are of one kind.
-bool joins(const plan::Plan& plan, const Grid& one, const Grid& other) {
-  const plan::Metric *metric = plan.findMetric(one.subject), *second = plan.findMetric(other.subject);
+bool joins(const Plan& plan, const Grid& one, const Grid& other) {
+  const Metric *metric = plan.findMetric(one.subject), *second = plan.findMetric(other.subject);
   return metric && second && one.column_factor == other.column_factor && one.row_factors == other.row_factors &&
          one.rows == other.rows && (one.column_factor.empty() || one.columns == other.columns) &&
          mannerText(one, *metric) == mannerText(other, *second);
@@ -202,7 +201,7 @@ bool joins(const plan::Plan& plan, const Grid& one, const Grid& other) {
 
 /// Returns grids that share their levels as one table: metrics are its columns, or its first label where the levels of
 /// a factor are the columns.
-Part joinedPart(const plan::Plan& plan, const std::vector<Grid>& grids) {
+Part joinedPart(const Plan& plan, const std::vector<Grid>& grids) {
   if (grids.size() == 1) return gridPart(plan, grids[0], grids[0].subject);
   Part part{.title = joined(textsOf(grids, &Grid::subject)), .blocks = {}};
   std::vector<std::string> laws, better;
@@ -210,7 +209,7 @@ Part joinedPart(const plan::Plan& plan, const std::vector<Grid>& grids) {
   const bool across = !grids[0].column_factor.empty();
   if (across) table.columns.insert(table.columns.begin(), {"metric", Kind::Label}), table.rows.clear(), table.all = 0;
   for (const Grid& grid : grids) {
-    const plan::Metric& metric = *plan.findMetric(grid.subject);
+    const Metric& metric = *plan.findMetric(grid.subject);
     if (std::string law = lawText(metric); !law.empty()) laws.push_back(std::move(law));
     if (metric.better)
       better.push_back((*metric.better == plan::Direction::Lower ? "lower " : "higher ") + metric.name);
@@ -243,19 +242,19 @@ Part joinedPart(const plan::Plan& plan, const std::vector<Grid>& grids) {
 
 Table criterionCells(const Judged& of, bool open) {
   const auto& [plan, criterion, result] = of;
-  std::vector<judge::CellEstimate> cells = result.cells;
-  if (open) std::erase_if(cells, [](const auto& cell) { return cell.verdict == judge::Verdict::Pass; });
+  std::vector<CellEstimate> cells = result.cells;
+  if (open) std::erase_if(cells, [](const auto& cell) { return cell.verdict == Verdict::Pass; });
   const bool one_was_enough = (criterion.claim.kind == plan::Claim::Kind::Exists || plan::isComposed(criterion)) &&
-                              result.verdict == judge::Verdict::Pass;
+                              result.verdict == Verdict::Pass;
   return cellTable(plan,
                    {criterion.factors, criterion.cells, criterion.unit, &criterion, one_was_enough, lineOf(of).told,
                     intervalTitle(of)},
                    cells, result.name + " in each cell");
 }
 
-std::vector<Block> comparisonParts(const plan::Plan& plan, const judge::Judgement& judgement) {
+std::vector<Block> comparisonParts(const Plan& plan, const Judgement& judgement) {
   std::vector<Block> parts;
-  for (const plan::Comparison& comparison : plan.comparisons) {
+  for (const Comparison& comparison : plan.comparisons) {
     const auto* result = base::named(judgement.comparisons, comparison.name);
     if (!result) continue;
     Part part{.title = comparison.name, .law = comparison.text, .blocks = {}};
@@ -285,9 +284,9 @@ Table gridTable(const Grid& grid, const std::string& label) {
   return table;
 }
 
-Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title) {
+Part gridPart(const Plan& plan, const Grid& grid, const std::string& title) {
   Part part{.title = title, .blocks = {}};
-  if (const plan::Metric* metric = plan.findMetric(grid.subject)) {
+  if (const Metric* metric = plan.findMetric(grid.subject)) {
     part.law = lawText(*metric);
     part.rest = mannerText(grid, *metric) + "; " +
                 (!metric->better                             ? "neither direction is declared better"
@@ -302,8 +301,7 @@ Part gridPart(const plan::Plan& plan, const Grid& grid, const std::string& title
   return part;
 }
 
-std::vector<Block> tableBlocks(const plan::Plan& plan, const describe::Conclusions& judgement,
-                               const std::vector<plan::Table>& tables) {
+std::vector<Block> tableBlocks(const Plan& plan, const Conclusions& judgement, const std::vector<plan::Table>& tables) {
   std::vector<Block> blocks;
   std::vector<Grid> grids;  // that become one table
   const auto add = [&] {
@@ -324,11 +322,11 @@ std::vector<Block> tableBlocks(const plan::Plan& plan, const describe::Conclusio
   return blocks;
 }
 
-Table pointTable(const plan::Plan& plan, const judge::Judgement& judgement, const std::vector<plan::Table>& tables) {
+Table pointTable(const Plan& plan, const Judgement& judgement, const std::vector<plan::Table>& tables) {
   Table table{.label = "All metrics at all points", .style = "grid", .all = plan.points.size(), .one_row = "point"};
   for (const plan::Factor& factor : plan.factors)
     table.columns.push_back({factor.name, Kind::Label, factor.levels.size() < 2 ? Shown::OnPage : Shown::Everywhere});
-  for (const plan::Metric& metric : plan.metrics) {
+  for (const Metric& metric : plan.metrics) {
     const auto shows = [&](const plan::Table& one) { return one.subject == metric.name || one.other == metric.name; };
     table.columns.push_back(
         {metric.name, Kind::Number, std::ranges::any_of(tables, shows) ? Shown::OnPage : Shown::Everywhere});
@@ -337,7 +335,7 @@ Table pointTable(const plan::Plan& plan, const judge::Judgement& judgement, cons
     Row& row = table.rows.emplace_back();
     for (size_t f = 0; f < plan.factors.size(); ++f) row.add(plan.levelLabel(plan.points[i], f));
   }
-  for (const plan::Metric& metric : plan.metrics) {
+  for (const Metric& metric : plan.metrics) {
     const std::vector<GridCell> cells = metricColumn(plan, judgement, metric, table.rows.size());
     for (size_t i = 0; i < table.rows.size(); ++i) {
       Cell cell = valueCell(cells[i]);

@@ -204,8 +204,7 @@ TEST_CASE("descriptions stand where the study asks for them in a table") {
 
 TEST_CASE("trials of a point that fail alike are one line") {
   Example example = exampleResults();
-  const auto failed = std::find_if(example.results.trials.begin(), example.results.trials.end(),
-                                   [](const auto& trial) { return trial.status == store::TrialStatus::Failed; });
+  const auto failed = std::ranges::find(example.results.trials, store::TrialStatus::Failed, &store::Trial::status);
   REQUIRE(failed != example.results.trials.end());
   const store::Trial again = *failed;
   example.results.trials.push_back(again);
@@ -262,8 +261,8 @@ TEST_CASE("a value near its bound is not rounded onto it") {
 
 TEST_CASE("the judgement as JSON survives infinities and says the labels") {
   Example example = exampleResults();
-  example.judgement.summaries[0].median = HUGE_VAL;
-  example.judgement.criteria[0].cells[0].interval = stats::Interval{1.5, HUGE_VAL, 0.95};
+  example.judgement.summaries[0].median = INFINITY;
+  example.judgement.criteria[0].cells[0].interval = stats::Interval{1.5, INFINITY, 0.95};
   const std::string text = base::canonicalJson(resultJson({example.plan, example.judgement, example.results}));
   const auto back = llvm::cantFail(base::parseJson(text));
   const auto& object = *back.getAsObject();

@@ -26,7 +26,7 @@ struct PlanCounts {
   std::vector<uint64_t> comparison_cells, criterion_cells, comparison_unfit, criterion_unfit;
 
   /// Counts the points and cells of a whole plan.
-  static PlanCounts of(const plan::Plan& plan);
+  static PlanCounts of(const Plan& plan);
 };
 
 /// Everything that a plan's text shows beside the plan.
@@ -47,18 +47,18 @@ struct PlanExtras {
   /// The machine that is planned for.
   std::string system = "local";
   /// The results that a run here and now would continue; absent if not known.
-  std::optional<store::Results> counted;
+  std::optional<Results> counted;
   /// The reason why a run would not start; "" if none is known.
   std::string refused;
 };
 
 /// Returns the plan for a reader: factors, points, what rules removed and why, trials, and criteria with their domain
 /// and expected resolution.
-std::string planText(const plan::Plan& plan, const PlanExtras& extras);
+std::string planText(const Plan& plan, const PlanExtras& extras);
 
 /// Returns the first of a plan's JSON lines ("expc.plan-lines/2"), without a newline: counts, factors, rules, criteria
 /// and design. Then follows a line for each point, with its labels and parameters.
-std::string planLinesHeader(const plan::Plan& head, const PlanCounts& counts);
+std::string planLinesHeader(const Plan& head, const PlanCounts& counts);
 
 /// How results are shown in a terminal.
 struct ResultTextOptions {
@@ -77,6 +77,6 @@ struct ResultTextOptions {
 /// Returns the result for a reader: the study's tables, a line for each verdict with those cells that do not pass, a
 /// line about the trials, what to do next, and the page's path. With `all` every verdict has all its facts and cells,
 /// followed by comparisons, profiles, descriptions and what is missing.
-std::string resultText(const describe::Findings& findings, const ResultTextOptions& options);
+std::string resultText(const Findings& findings, const ResultTextOptions& options);
 
 }  // namespace expc::report

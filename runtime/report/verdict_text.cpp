@@ -37,7 +37,7 @@ constexpr std::string_view kProvisional = "provisional: not all planned trials a
 
 /// Whether the verdict rests on constants: the values of no cell with that verdict ever varied. False if no cell has
 /// it.
-bool restsOnConstants(const judge::CriterionResult& result) {
+bool restsOnConstants(const CriterionResult& result) {
   const auto decides = [&](const auto& cell) { return cell.verdict == result.verdict; };
   return std::ranges::any_of(result.cells, decides) &&
          std::ranges::all_of(result.cells, [&](const auto& cell) { return cell.constant || !decides(cell); });
@@ -51,7 +51,7 @@ std::string roughly(double number) {
 
 }  // namespace
 
-std::string nextStepText(const plan::Criterion& criterion, const judge::CriterionResult& result) {
+std::string nextStepText(const Criterion& criterion, const CriterionResult& result) {
   // A verdict without a next step is final, or rests on so few trials that more would strengthen it.
   if (!result.next && judge::meaningOf(result).stands == judge::Meaning::Stands::Little)
     return fmt::format(
@@ -64,7 +64,7 @@ std::string atEstimateText(const judge::NextStep& next) {
   return next.at_estimate ? fmt::format("{} are enough if the estimate is the true value", next.at_estimate) : "";
 }
 
-std::string adviceText(const plan::Criterion& criterion, const judge::NextStep& next, unsigned sessions) {
+std::string adviceText(const Criterion& criterion, const judge::NextStep& next, unsigned sessions) {
   using Reach = judge::NextStep::Reach;
   const std::string blocks = moreBlocksText(next), fewer = atEstimateText(next);
   switch (next.reach) {
@@ -72,7 +72,7 @@ std::string adviceText(const plan::Criterion& criterion, const judge::NextStep& 
       return fmt::format(
           "Out of reach with this noise: about {} blocks for an 80 % chance{}. Reduce the noise, {}claim a bound "
           "further from the estimate{}.",
-          roughly(next.blocks), fewer.empty() ? "" : "; " + fewer, criterion.cells.size() > 1 ? "" : "or ",
+          roughly(next.blocks), framed("; ", fewer), criterion.cells.size() > 1 ? "" : "or ",
           criterion.cells.size() > 1 ? ", or ask about fewer configurations" : "");
     case Reach::Trend:
       return "More blocks do not help while values drift over the run. Remove the trend first (a longer warm-up, fixed "
@@ -96,10 +96,10 @@ std::string adviceText(const plan::Criterion& criterion, const judge::NextStep& 
       return blocks + " would give an interval";
     case Reach::Decides:
       return fmt::format("about {} have an 80 % chance to decide it{}{}", blocks,
-                         next.towards == judge::Verdict::Inconclusive
+                         next.towards == Verdict::Inconclusive
                              ? ""
                              : fmt::format(", probably as {}", judge::meaningOf(next.towards).word),
-                         fewer.empty() ? "" : "; " + fewer);
+                         framed("; ", fewer));
   }
   return "";
 }
@@ -107,10 +107,9 @@ std::string adviceText(const plan::Criterion& criterion, const judge::NextStep& 
 namespace {
 
 /// Returns " (at level=1)"; "" if there is one cell only.
-std::string whereText(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell) {
+std::string whereText(const Plan& plan, const Criterion& criterion, const CellEstimate& cell) {
   const bool known = cell.cell < criterion.cells.size();
-  const std::string where = known ? cellLabel(plan, criterion, criterion.cells[cell.cell]) : std::string();
-  return where.empty() ? "" : " (at " + where + ")";
+  return framed(" (at ", known ? cellLabel(plan, criterion, criterion.cells[cell.cell]) : std::string(), ")");
 }
 
 /// Returns why intervals are wider than the scatter of values makes them: correlation, or the steps of a clock, each
@@ -144,13 +143,13 @@ std::vector<std::string> widerNotes(const Judged& of) {
 /// Describes the cell where they differ most.
 std::string sessionsText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
-  const judge::CellEstimate* widest = nullptr;
-  for (const judge::CellEstimate& cell : result.cells)
+  const CellEstimate* widest = nullptr;
+  for (const CellEstimate& cell : result.cells)
     if (cell.spreads && (!widest || cell.spreads->between > widest->spreads->between)) widest = &cell;
   if (!widest || widest->cell >= criterion.cells.size()) return "";
   // The cell with the largest spread between sessions is the one whose interval it widens most.
   const plan::Cell& cell = criterion.cells[widest->cell];
-  const bool ratio = cell.estimator == plan::Estimator::PairedRatio;
+  const bool ratio = cell.estimator == Estimator::PairedRatio;
   return "standard deviation: " +
          (ratio ? spreadsText(*widest->spreads, "", "share")
                 : spreadsText(*widest->spreads, unitOf(criterion, cell), std::string(judge::dimensionOf(plan, cell)))) +
@@ -163,11 +162,11 @@ std::string sessionsText(const Judged& of) {
 }
 
 /// Returns the metrics and points that a criterion reads, without controls.
-std::set<std::pair<std::string, std::string>> readBy(const plan::Criterion& criterion) {
+std::set<std::pair<std::string, std::string>> readBy(const Criterion& criterion) {
   std::set<std::pair<std::string, std::string>> read;
   for (const plan::Cell& cell : criterion.cells) {
     if (!cell.term) continue;
-    for (const plan::MetricTerm& term : plan::metricTerms(*cell.term))
+    for (const MetricTerm& term : plan::metricTerms(*cell.term))
       if (term.place.control.empty()) read.emplace(term.metric, term.place.point);
   }
   return read;
@@ -175,7 +174,7 @@ std::set<std::pair<std::string, std::string>> readBy(const plan::Criterion& crit
 
 /// Names values that the criterion reads and that lie far from the others of their point. They count all the same:
 /// leaving them out would be a choice after seeing the data.
-std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, const describe::Description& seen) {
+std::string apartText(const Plan& plan, const Criterion& criterion, const describe::Description& seen) {
   constexpr size_t kNamed = 3;
   if (seen.outliers.empty()) return "";
   const auto read = readBy(criterion);
@@ -190,11 +189,11 @@ std::string apartText(const plan::Plan& plan, const plan::Criterion& criterion, 
 }
 
 /// Names the trials that timed out, if timeouts count as values: worse than all others.
-std::string timeoutsText(const judge::Judgement& judgement, const Judged& of) {
+std::string timeoutsText(const Judgement& judgement, const Judged& of) {
   constexpr size_t kNamed = 4;
   if (std::ranges::none_of(of.result.cells, [](const auto& cell) { return cell.worst.timed_out; })) return "";
   std::vector<std::string> names;
-  for (const judge::PointStatus* status : describe::statusesOf(judgement, of.criterion))
+  for (const PointStatus* status : describe::statusesOf(judgement, of.criterion))
     if (status->timeouts > status->superseded)
       names.push_back(fmt::format("{} of {} at {}", status->timeouts - status->superseded,
                                   status->valid + status->timeouts - status->superseded,
@@ -206,18 +205,18 @@ std::string timeoutsText(const judge::Judgement& judgement, const Judged& of) {
 
 /// Returns the notes of the trials that a criterion reads with their counts, leaks first, then the frequent: "12 of its
 /// 28 trials: other processes took over 10 % of its cores".
-std::vector<std::string> trialNotes(const plan::Criterion& criterion, const describe::Findings& findings) {
+std::vector<std::string> trialNotes(const Criterion& criterion, const Findings& findings) {
   constexpr size_t kNamed = 3;
   if (criterion.cells.empty()) return {};
-  std::set<plan::Place> places;
+  std::set<Place> places;
   for (const plan::Cell& cell : criterion.cells)
-    for (const plan::Place& place : cell.points)
-      if (const plan::Point* point = findings.plan.findPoint(place.point))
+    for (const Place& place : cell.points)
+      if (const Point* point = findings.plan.findPoint(place.point))
         places.insert({findings.plan.startedFor(*point).id, place.control});
   NoteCounts counts;
   unsigned all = 0;
-  for (const store::Trial& trial : findings.results.trials) {
-    if (trial.status != store::TrialStatus::Valid || trial.key->kind != criterion.cells.front().kind ||
+  for (const Trial& trial : findings.results.trials) {
+    if (trial.status != TrialStatus::Valid || trial.key->kind != criterion.cells.front().kind ||
         !places.count(trial.place()))
       continue;
     ++all;
@@ -231,7 +230,7 @@ std::vector<std::string> trialNotes(const plan::Criterion& criterion, const desc
 
 }  // namespace
 
-std::vector<std::string> driftNotes(const plan::Criterion& criterion, const describe::Description& seen) {
+std::vector<std::string> driftNotes(const Criterion& criterion, const describe::Description& seen) {
   std::vector<std::string> notes;
   // Pairs of one block share its drift.
   if (seen.drifts.empty() || comparesPoints(criterion)) return notes;
@@ -274,7 +273,6 @@ std::string singleTrialsText(const Judged& of, unsigned n) {
 /// failure rate that single trials without a failure leave open.
 std::string certaintyText(const Judged& of) {
   const auto& [plan, criterion, result] = of;
-  using judge::Verdict;
   // Whether memory runs out is no matter of chance in this sense, and verdicts beyond Inconclusive rest on no values.
   if (criterion.infeasible || (result.verdict > Verdict::Inconclusive)) return "";
   const bool passes = result.verdict == Verdict::Pass, open = !passes && result.verdict != Verdict::Fail;
@@ -284,7 +282,7 @@ std::string certaintyText(const Judged& of) {
     const unsigned n = judge::singleValues(result);
     return n == 0 ? "" : singleTrialsText(of, n);
   }
-  const std::string confidence = base::formatConfidence(*criterion.confidence) + " confidence";
+  const std::string confidence = formatConfidence(*criterion.confidence) + " confidence";
   if (result.look && result.look->decided_at)
     return fmt::format("the look after {} repetitions decided it and stands: all looks together keep {}{}",
                        *result.look->decided_at, confidence, conditionsText(of));
@@ -292,12 +290,12 @@ std::string certaintyText(const Judged& of) {
   // keep.
   if (result.look)
     return fmt::format("this look's intervals, of {} so that all looks keep {}{}, {} it",
-                       base::formatConfidence(result.look->confidence), confidence, conditionsText(of),
+                       formatConfidence(result.look->confidence), confidence, conditionsText(of),
                        open ? "do not decide" : "decide");
   const auto isWide = [](const auto& cell) { return cell.verdict == Verdict::Inconclusive && cell.interval; };
   if (open)
     return std::ranges::any_of(result.cells, isWide)
-               ? "the " + base::formatConfidence(*criterion.confidence) + " interval includes the bound"
+               ? "the " + formatConfidence(*criterion.confidence) + " interval includes the bound"
                : "";
   return fmt::format("at {}, the false {} rate is at most {}{}", confidence, passes ? "pass" : "fail",
                      twoDigits((1 - *criterion.confidence) / 2), conditionsText(of));
@@ -316,7 +314,7 @@ std::string countsText(const Judged& of) {
     text += fmt::format("{} of {}", scope.complete, counted(scope.planned, nounOf(criterion)));
   if (scope.lost) text += fmt::format(" ({} lost)", counted(scope.lost, "block"));
   // The scope is that of the cell with the fewest; if all cells have as many, the text says "each".
-  const auto as_few = [&](const judge::CellEstimate& cell) {
+  const auto as_few = [&](const CellEstimate& cell) {
     return cell.scope.complete == scope.complete || (criterion.infeasible && cell.verdict != result.verdict);
   };
   const bool all = std::ranges::all_of(result.cells, as_few);
@@ -331,35 +329,34 @@ std::string countsText(const Judged& of) {
 
 }  // namespace
 
-std::string testedText(const Judged& of, const store::Results& results) {
+std::string testedText(const Judged& of, const Results& results) {
   const std::string& domain = of.criterion.domain;
   if (of.result.scope.complete == 0 || !coresStandForGpus(of.plan, results)) return domain;
-  return (domain.empty() ? "" : domain + "; ") + "run on CPU cores, not GPUs";
+  return framed("", domain, "; ") + "run on CPU cores, not GPUs";
 }
 
-std::vector<Judged> judgedOf(const plan::Plan& plan, const judge::Judgement& judgement) {
+std::vector<Judged> judgedOf(const Plan& plan, const Judgement& judgement) {
   std::vector<Judged> all;
-  for (const judge::CriterionResult& result : judgement.criteria)
-    if (const plan::Criterion* criterion = base::named(plan.criteria, result.name))
-      all.push_back({plan, *criterion, result});
+  for (const CriterionResult& result : judgement.criteria)
+    if (const Criterion* criterion = base::named(plan.criteria, result.name)) all.push_back({plan, *criterion, result});
   return all;
 }
 
 double confidenceShown(const Judged& of) {
   double least = of.result.look ? of.result.look->confidence : of.criterion.confidence.value_or(judge::kConfidence);
-  for (const judge::CellEstimate& cell : of.result.cells)  // an earlier look may have given a narrower interval
+  for (const CellEstimate& cell : of.result.cells)  // an earlier look may have given a narrower interval
     if (cell.interval && of.result.look) least = std::min(least, cell.confidence);
   return least;
 }
 
 std::string intervalTitle(const Judged& of) {
   const double own = confidenceShown(of);
-  return (own == judge::kConfidence ? "" : base::formatConfidence(own) + " ") + "interval";
+  return (own == judge::kConfidence ? "" : formatConfidence(own) + " ") + "interval";
 }
 
-std::string ownConfidenceText(const plan::Criterion& criterion, const judge::CellEstimate& cell) {
+std::string ownConfidenceText(const Criterion& criterion, const CellEstimate& cell) {
   if (!cell.uncorrected || !cell.interval || cell.confidence <= criterion.confidence.value_or(1)) return "";
-  return fmt::format(" ({} interval)", base::formatConfidence(cell.confidence));
+  return fmt::format(" ({} interval)", formatConfidence(cell.confidence));
 }
 
 const char* nounOf(const plan::Cell& cell) {
@@ -368,13 +365,13 @@ const char* nounOf(const plan::Cell& cell) {
 
 const char* runOf(const plan::Cell& cell) { return cell.treated <= 1 && !plan::isPaired(cell) ? "run" : nounOf(cell); }
 
-const char* nounOf(const plan::Criterion& criterion) {
+const char* nounOf(const Criterion& criterion) {
   const auto found =
       std::ranges::find_if(criterion.cells, [](const plan::Cell& cell) { return cell.points.size() > 1; });
   return found == criterion.cells.end() ? "trial" : nounOf(*found);
 }
 
-bool comparesPoints(const plan::Criterion& criterion) { return std::ranges::any_of(criterion.cells, plan::isPaired); }
+bool comparesPoints(const Criterion& criterion) { return std::ranges::any_of(criterion.cells, plan::isPaired); }
 
 std::vector<std::string> saidOnce(const std::vector<Words>& told, const std::vector<Words>& reasons) {
   // A cause that stands above, or in an earlier row, is not repeated. If all rows have one reason, the first row says
@@ -392,7 +389,7 @@ std::vector<std::string> saidOnce(const std::vector<Words>& told, const std::vec
   });
 }
 
-std::vector<MissingThing> missingThings(const plan::Plan& plan, const judge::Judgement& judgement) {
+std::vector<MissingThing> missingThings(const Plan& plan, const Judgement& judgement) {
   std::vector<MissingThing> things;
   for (const judge::Missing& one : judgement.missing)
     things.push_back({one.what, inWords(plan, one.why).text, one.verdict});
@@ -403,13 +400,13 @@ std::string missingText(const MissingThing& missing) {
   return fmt::format("{} {}: {}", judge::meaningOf(missing.verdict).word, missing.what, missing.why);
 }
 
-std::string markedVerdict(const judge::CriterionResult& result) {
+std::string markedVerdict(const CriterionResult& result) {
   std::string text(judge::meaningOf(result).word);
   for (const std::string& mark : marksOf(result)) text += " (" + mark + ")";
   return text;
 }
 
-std::vector<std::string> marksOf(const judge::CriterionResult& result) {
+std::vector<std::string> marksOf(const CriterionResult& result) {
   std::vector<std::string> marks;
   if (result.provisional) marks.emplace_back("provisional");
   if (result.untrusted) marks.emplace_back("untrusted");
@@ -418,7 +415,7 @@ std::vector<std::string> marksOf(const judge::CriterionResult& result) {
   return marks;
 }
 
-std::string markText(const judge::CriterionResult& result) {
+std::string markText(const CriterionResult& result) {
   if (result.provisional) return std::string(kProvisional);
   if (judge::meaningOf(result).stands != judge::Meaning::Stands::Little) return "";
   const unsigned n = judge::singleValues(result);
@@ -431,12 +428,12 @@ std::string moreBlocksText(const judge::NextStep& next) {
 }
 
 std::string worthText(const Judged& of) {
-  if (of.result.verdict == judge::Verdict::NotAsked) return "";
+  if (of.result.verdict == Verdict::NotAsked) return "";
   const std::string doubt = doubtText(of);
   return doubt.empty() ? certaintyText(of) : doubt;
 }
 
-std::string unevenLossText(const judge::Judgement& judgement, const Judged& of) {
+std::string unevenLossText(const Judgement& judgement, const Judged& of) {
   constexpr size_t kNamed = 4;
   const std::vector<describe::ArmLosses> arms = describe::unevenLosses(judgement, of.criterion);
   if (arms.empty()) return "";
@@ -458,8 +455,8 @@ std::string lookText(const Judged& of) {
   if (!before.empty()) before += "; ";
   std::string text = fmt::format(
       "interim analysis {} ({}{} of {} blocks now): its intervals are {}, so that all analyses together keep {}",
-      look.before.size() + 1, before, look.now, look.of, base::formatConfidence(look.confidence),
-      base::formatConfidence(*of.criterion.confidence));
+      look.before.size() + 1, before, look.now, look.of, formatConfidence(look.confidence),
+      formatConfidence(*of.criterion.confidence));
   // Earlier runs whose judgement cannot be read may have looked, too, so they count against the confidence.
   if (look.decided_at) text += fmt::format("; the verdict of the look after {} stands", *look.decided_at);
   if (look.unread > 0)
@@ -469,13 +466,13 @@ std::string lookText(const Judged& of) {
   return text;
 }
 
-std::string looksText(const judge::CellEstimate& cell) {
+std::string looksText(const CellEstimate& cell) {
   std::vector<std::string> all = textsOf(cell.looks, [](unsigned look) { return std::to_string(look); });
   all.push_back(std::to_string(cell.scope.complete));
   return "common to the looks after " + listed(std::move(all));
 }
 
-std::string otherLooksText(const judge::CriterionResult& result) {
+std::string otherLooksText(const CriterionResult& result) {
   if (result.other_looks == 0) return "";
   return fmt::format("{}, at {} of the program, {} not counted", counted(result.other_looks, "earlier look"),
                      result.other_looks == 1 ? "another version" : "other versions",
@@ -483,12 +480,11 @@ std::string otherLooksText(const judge::CriterionResult& result) {
 }
 
 std::string surenessText(const Judged& of) {
-  if (of.result.verdict == judge::Verdict::NotAsked) return "";
-  const std::string worth = worthText(of);
-  return (worth.empty() ? "" : worth + "; ") + countsText(of);
+  if (of.result.verdict == Verdict::NotAsked) return "";
+  return framed("", worthText(of), "; ") + countsText(of);
 }
 
-std::vector<Fact> verdictNotes(const describe::Findings& findings, const Judged& of) {
+std::vector<Fact> verdictNotes(const Findings& findings, const Judged& of) {
   const auto& [plan, criterion, result] = of;
   const describe::Description& seen = findings.judgement.description;
   std::vector<Fact> facts{{"note", lookText(of)},
@@ -509,7 +505,7 @@ std::vector<Fact> verdictNotes(const describe::Findings& findings, const Judged&
   return facts;
 }
 
-std::vector<Fact> verdictFacts(const describe::Findings& findings, const Judged& of) {
+std::vector<Fact> verdictFacts(const Findings& findings, const Judged& of) {
   const auto& [plan, criterion, result] = of;
   std::vector<Fact> facts{{"claim", criterion.doc},
                           {"where", criterion.where, "", true},
@@ -523,13 +519,13 @@ std::vector<Fact> verdictFacts(const describe::Findings& findings, const Judged&
   return facts;
 }
 
-std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell) {
+std::string cellLine(const Plan& plan, const Criterion& criterion, const CellEstimate& cell) {
   if (cell.cell >= criterion.cells.size()) return "";
   const plan::Cell& planned = criterion.cells[cell.cell];
   const auto bounds = boundsOf(plan::boundOf(criterion, planned));
   std::string line = cellLabel(plan, criterion, planned);
   if (!line.empty()) line += ": ";
-  const base::EstimateText text = partsOf(gridCell(plan, planned, cell, unitOf(criterion, planned)), bounds);
+  const EstimateText text = partsOf(gridCell(plan, planned, cell, unitOf(criterion, planned)), bounds);
   line += text.estimate.empty() ? "no estimate" : text.estimate;
   if (!text.interval.empty()) line += " " + text.interval + ownConfidenceText(criterion, cell);
   line += fmt::format(", n={}", cell.scope.complete);

@@ -13,6 +13,7 @@
 #include "runtime/judge/results.h"
 #include "runtime/plan/plan.h"
 #include "runtime/report/document.h"
+#include "runtime/report/paint.h"
 #include "runtime/report/reasons.h"
 #include "runtime/store/records.h"
 
@@ -20,12 +21,12 @@ namespace expc::report {
 
 /// A criterion with its plan and result: the subject of all texts below.
 struct Judged {
-  const plan::Plan& plan;
-  const plan::Criterion& criterion;
-  const judge::CriterionResult& result;
+  const Plan& plan;
+  const Criterion& criterion;
+  const CriterionResult& result;
 };
 /// Returns the criteria in the order of the results; a result whose criterion the plan lacks is left out.
-std::vector<Judged> judgedOf(const plan::Plan& plan, const judge::Judgement& judgement);
+std::vector<Judged> judgedOf(const Plan& plan, const Judgement& judgement);
 
 /// The line of a criterion, and the reasons of cells that stand in it.
 struct VerdictLine {
@@ -45,9 +46,9 @@ std::string openSentence(const Judged& of);
 /// Returns the assertions by which a passing criterion of several holds, as written.
 std::vector<std::string> heldBy(const Judged& of);
 /// Returns the label of a cell: "gpus=2", with its assertion where its criterion has several.
-std::string cellLabel(const plan::Plan& plan, const plan::Criterion& criterion, const plan::Cell& cell);
+std::string cellLabel(const Plan& plan, const Criterion& criterion, const plan::Cell& cell);
 /// Explains one cell beside its estimate and interval: "" if it passes, else for example "includes the bound 1.2x".
-Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell);
+Words whyText(const Plan& plan, const Criterion& criterion, const CellEstimate& cell);
 
 /// The cell that tells most about a verdict: the weakest that passes, the worst that fails, the first that is open.
 struct Telling {
@@ -68,9 +69,9 @@ std::string boundText(const plan::Bound& bound, std::string_view dimension = "")
 /// Returns the opposite of a bound: "below 1.2x" for ">= 1.2x", "outside 0.96x..1.04x" for a band.
 std::string violation(const plan::Bound& bound, std::string_view dimension = "");
 /// Returns the ends of a bound with the unit in which it is written, which values beside it share.
-base::Bounds boundsOf(const plan::Bound& bound);
+Bounds boundsOf(const plan::Bound& bound);
 /// Returns the name of the reference that a criterion asks to agree with.
-std::string referenceOf(const plan::Criterion& criterion);
+std::string referenceOf(const Criterion& criterion);
 /// Returns " in both configurations", " in all 6 configurations", " in 2 of 4 configurations"; "" for one of one.
 std::string inConfigurations(size_t count, size_t all);
 /// Returns the text with a capital and a full stop; a label such as "precision=fp32" keeps its letter.
@@ -82,43 +83,43 @@ VerdictLine memoryLine(const Judged& of);
 /// A result that was asked for and has no value (judge::Missing), with the reason in words.
 struct MissingThing {
   std::string what, why;
-  judge::Verdict verdict;
+  Verdict verdict;
 };
 /// Returns all of these, in the order of the judgement.
-std::vector<MissingThing> missingThings(const plan::Plan& plan, const judge::Judgement& judgement);
+std::vector<MissingThing> missingThings(const Plan& plan, const Judgement& judgement);
 /// Returns one as a line: "BROKEN timed case=big: sh exited with code 1".
 std::string missingText(const MissingThing& missing);
 /// Returns the word of a verdict with its marks: "PASS (untrusted)".
-std::string markedVerdict(const judge::CriterionResult& result);
+std::string markedVerdict(const CriterionResult& result);
 
 /// Returns the marks of a verdict that does not stand as it is printed ("provisional", "untrusted"), or that rests on
 /// few trials ("n=1").
-std::vector<std::string> marksOf(const judge::CriterionResult& result);
+std::vector<std::string> marksOf(const CriterionResult& result);
 
 /// Explains the mark of a verdict that rests on few trials or is provisional: "n=1: one value each; up to 95 % of runs
 /// may still fail (95 % confidence)"; "" without such a mark.
-std::string markText(const judge::CriterionResult& result);
+std::string markText(const CriterionResult& result);
 
 /// Returns everything that is said about a verdict, in the order in which readers want it: "claim" (the author's
 /// sentence), "where" (the comparison in it), "result", "how sure", "tested" (or "about" if nothing was), "note",
 /// "next". The style warns if the verdict does not stand as it is printed, or rests on few trials.
-std::vector<Fact> verdictFacts(const describe::Findings& findings, const Judged& of);
+std::vector<Fact> verdictFacts(const Findings& findings, const Judged& of);
 
 /// Returns the notes among them.
-std::vector<Fact> verdictNotes(const describe::Findings& findings, const Judged& of);
+std::vector<Fact> verdictNotes(const Findings& findings, const Judged& of);
 /// Returns what a verdict is about, tested or not: "gpus 1, 2 of 1..4; CPU cores in place of GPUs".
-std::string testedText(const Judged& of, const store::Results& results);
+std::string testedText(const Judged& of, const Results& results);
 
 /// Returns one cell as a line: "gpus=2: 1.24x [1.20x, 1.28x], n=7".
-std::string cellLine(const plan::Plan& plan, const plan::Criterion& criterion, const judge::CellEstimate& cell);
+std::string cellLine(const Plan& plan, const Criterion& criterion, const CellEstimate& cell);
 
 /// Describes an interim analysis: "look 2 (before: after 8 repetitions; 14 of 20 now): its intervals have 98.2 %, so
 /// that all looks together keep 95 %"; "" if there is only one analysis.
 std::string lookText(const Judged& of);
 /// Returns which looks an interval that earlier ones cut is from: "common to the looks after 10 and 20".
-std::string looksText(const judge::CellEstimate& cell);
+std::string looksText(const CellEstimate& cell);
 /// Returns "2 earlier looks, at other versions of the program, are not counted", or "".
-std::string otherLooksText(const judge::CriterionResult& result);
+std::string otherLooksText(const CriterionResult& result);
 
 /// Returns how far a verdict's numbers can be trusted, and how many there are: "at 95 % confidence, a claim that does
 /// not hold would pass in at most 2.5 % of such studies, if pairs are independent; it rests on 7 of 7 pairs in each
@@ -130,11 +131,11 @@ std::string worthText(const Judged& of);
 
 /// Names trials that were lost, by point, if one point loses clearly more of them than another, which may bias the
 /// rest; else "".
-std::string unevenLossText(const judge::Judgement& judgement, const Judged& of);
+std::string unevenLossText(const Judgement& judgement, const Judged& of);
 
 /// Returns drifts that matter to the criterion: a drift that all points of a block share moves claims about single
 /// points, while pairs cancel it.
-std::vector<std::string> driftNotes(const plan::Criterion& criterion, const describe::Description& seen);
+std::vector<std::string> driftNotes(const Criterion& criterion, const describe::Description& seen);
 
 // ---- conditions of the numbers that are not met, or were not checked (words in conditions_text.cpp)
 
@@ -143,15 +144,14 @@ std::vector<std::string> driftNotes(const plan::Criterion& criterion, const desc
 std::string conditionsText(const Judged& of);
 /// Warns of a study whose verdicts rest on one session or two: "All data come from one session; restarting the machine
 /// may change the result." Else "".
-std::string sessionsNotice(const plan::Plan& plan, const judge::Judgement& judgement);
+std::string sessionsNotice(const Plan& plan, const Judgement& judgement);
 /// Explains intervals of criteria and of these metrics that reach beyond all of their values, since these may be
 /// correlated: one sentence, however many cells have one, and what narrows them. Else "".
-std::string widenedNotice(const plan::Plan& plan, const judge::Judgement& judgement,
-                          const std::vector<std::string>& metrics);
+std::string widenedNotice(const Plan& plan, const Judgement& judgement, const std::vector<std::string>& metrics);
 
 /// Returns " (97.5 % interval)" for a cell whose interval Holm's correction made wider than those of the criterion;
 /// else "".
-std::string ownConfidenceText(const plan::Criterion& criterion, const judge::CellEstimate& cell);
+std::string ownConfidenceText(const Criterion& criterion, const CellEstimate& cell);
 
 /// The confidence of the criterion's intervals as they are shown: that of its look, or less where an earlier look gave
 /// a narrower interval.
@@ -170,17 +170,17 @@ std::string moreBlocksText(const judge::NextStep& next);
 
 /// Returns what would decide an open criterion: "about 9 more blocks (4 min) have an 80 % chance to decide it, probably
 /// as PASS", or why blocks do not help and what would. For a final verdict, that nothing is left to do.
-std::string nextStepText(const plan::Criterion& criterion, const judge::CriterionResult& result);
+std::string nextStepText(const Criterion& criterion, const CriterionResult& result);
 /// The text of a step alone; `sessions` is the number of those that are stored.
-std::string adviceText(const plan::Criterion& criterion, const judge::NextStep& next, unsigned sessions);
+std::string adviceText(const Criterion& criterion, const judge::NextStep& next, unsigned sessions);
 /// "21 are enough if the estimate is the true value", or "".
 std::string atEstimateText(const judge::NextStep& next);
 
 /// Whether a criterion's cells compare points (pairs) or look at single ones (trials), and the noun for these.
-bool comparesPoints(const plan::Criterion& criterion);
+bool comparesPoints(const Criterion& criterion);
 const char* nounOf(const plan::Cell& cell);
 /// Returns the noun for one value in sentences about every one: "run" for a trial.
 const char* runOf(const plan::Cell& cell);
-const char* nounOf(const plan::Criterion& criterion);
+const char* nounOf(const Criterion& criterion);
 
 }  // namespace expc::report

@@ -29,16 +29,14 @@
 namespace expc::report {
 namespace {
 
-using judge::CellEstimate;
 using judge::CellState;
-using judge::Verdict;
 using plan::Reason;
 using plan::Relation;
 
 /// Whether a term is the place at which a series reaches a bound (`epochs_to`), directly or by the name of a metric.
-bool isFirst(const plan::Plan& plan, const plan::Term& term) {
-  const auto* read = term.as<plan::MetricTerm>();
-  const plan::Metric* metric = read ? plan.findMetric(read->metric) : nullptr;
+bool isFirst(const Plan& plan, const plan::Term& term) {
+  const auto* read = term.as<MetricTerm>();
+  const Metric* metric = read ? plan.findMetric(read->metric) : nullptr;
   if (metric && metric->derived) return isFirst(plan, *metric->derived);
   return term.as<plan::FirstTerm>();
 }
@@ -218,7 +216,7 @@ class Explainer : CellChoice {
     const bool exact = std::ranges::all_of(passing, [&](size_t index) { return cells_[index].constant; });
     return fmt::format("{}{}{}{}; {} {}{}{}", holds(), inConfigurations(passing.size(), cells_.size()),
                        passing.size() < cells_.size() ? ", which is enough," : "",
-                       exact ? "" : " at " + base::formatConfidence(*criterion_.confidence) + " confidence",
+                       exact ? "" : " at " + formatConfidence(*criterion_.confidence) + " confidence",
                        extremeOf(shown_cell), shown(shown_cell), at(shown_cell),
                        ownBounds() ? ", " + meets(shown_cell) : "");
   }
@@ -391,7 +389,7 @@ class Explainer : CellChoice {
       counts.push_back(fmt::format("{} {}", passing, passing == 1 ? "passes" : "pass"));
     if (const size_t failing = with(Verdict::Fail).size())
       counts.push_back(fmt::format("{} {}", failing, failing == 1 ? "fails" : "fail"));
-    return counts.empty() ? "" : fmt::format(" ({})", joined(counts));
+    return framed(" (", joined(counts), ")");
   }
 
   /// Formats the estimate of a cell: "1.52x [1.48x, 1.57x]", "7.00 GiB in every run".
@@ -406,10 +404,9 @@ class Explainer : CellChoice {
   /// Formats a cell's estimate with an interval, with digits that tell both from the bound.
   std::string withInterval(size_t index, const stats::Interval& interval) const {
     const std::optional<double>& estimate = cells_[index].estimate;
-    const base::Bounds bounds = boundsOf(bound(index));
-    return estimate
-               ? base::formatEstimate(*estimate, interval, unitOf(criterion_, planned(index)), dimension(index), bounds)
-               : base::formatInterval(interval, unitOf(criterion_, planned(index)), dimension(index), bounds);
+    const Bounds bounds = boundsOf(bound(index));
+    return estimate ? formatEstimate(*estimate, interval, unitOf(criterion_, planned(index)), dimension(index), bounds)
+                    : formatInterval(interval, unitOf(criterion_, planned(index)), dimension(index), bounds);
   }
 
   /// Formats a value of a cell; an infinite one by what it stands for.
@@ -420,7 +417,7 @@ class Explainer : CellChoice {
       if (worst.timed_out) return "a timeout";
       return isFirst(plan_, *planned(index).term) ? "a series that never reached its bound" : "no finite value";
     }
-    return base::formatAgainst(number, boundsOf(bound(index)), unitOf(criterion_, planned(index)), dimension(index));
+    return formatAgainst(number, boundsOf(bound(index)), unitOf(criterion_, planned(index)), dimension(index));
   }
 
   /// Returns the label of a cell: "precision=fp32 gpus=2"; "" for a single cell without labels.
@@ -442,22 +439,15 @@ class Explainer : CellChoice {
 
   /// Returns " at gpus=2": what tells a cell from the others, with its assertion where several hold or fail; "
   /// (gpus=2)" for a single cell.
-  std::string at(size_t index) const {
-    const std::string text = cells_.size() == 1 ? label(index) : prefixOf(index);
-    return text.empty() ? "" : " at " + text;
-  }
-  std::string placeBehind(size_t index) const {
-    const std::string text = label(index);
-    return text.empty() ? "" : " (" + text + ")";
-  }
+  std::string at(size_t index) const { return framed(" at ", cells_.size() == 1 ? label(index) : prefixOf(index)); }
+  std::string placeBehind(size_t index) const { return framed(" (", label(index), ")"); }
   std::string prefixOf(size_t index) const {
     return isComposed(criterion_) ? judge::cellLabel(plan_, criterion_.factors, planned(index)) : commonLabel({index});
   }
 
   /// Returns the label as a prefix: "precision=fp32: "; "" without one.
   std::string prefix(size_t index) const {
-    const std::string text = cells_.size() == 1 || isComposed(criterion_) ? label(index) : commonLabel({index});
-    return text.empty() ? "" : text + ": ";
+    return framed("", cells_.size() == 1 || isComposed(criterion_) ? label(index) : commonLabel({index}), ": ");
   }
 
   /// Whether cells have bounds of their own, as in agreement with a reference.
@@ -505,7 +495,7 @@ class Explainer : CellChoice {
 }  // namespace
 
 /// A line that is one reason; empty without one.
-static VerdictLine lineOf(const plan::Plan& plan, const plan::Why& why) {
+static VerdictLine lineOf(const Plan& plan, const plan::Why& why) {
   const Words words = inWords(plan, why);
   return {words.text, {words}};
 }
@@ -526,7 +516,7 @@ VerdictLine lineOf(const Judged& of) {
            cut != result.cells.end())
     line.text += fmt::format(" (interval {})", looksText(*cut));
   else if (!corrected && shown > *criterion.confidence + 1e-9)
-    line.text += fmt::format(" (intervals of {})", base::formatConfidence(shown));
+    line.text += fmt::format(" (intervals of {})", formatConfidence(shown));
   return line;
 }
 
@@ -541,11 +531,11 @@ std::string openSentence(const Judged& of) {
 }
 
 std::vector<std::string> heldBy(const Judged& of) {
-  if (of.result.verdict != judge::Verdict::Pass) return {};
+  if (of.result.verdict != Verdict::Pass) return {};
   return Explainer(of.plan, of.criterion, of.result.cells).heldBy();
 }
 
-std::string cellLabel(const plan::Plan& plan, const plan::Criterion& criterion, const plan::Cell& cell) {
+std::string cellLabel(const Plan& plan, const Criterion& criterion, const plan::Cell& cell) {
   std::string text = judge::cellLabel(plan, criterion.factors, cell);
   if (const plan::Assertion* of = assertionOf(criterion, cell)) text += (text.empty() ? "" : ", ") + of->text;
   return text;
@@ -555,7 +545,7 @@ std::optional<Telling> tellingOf(const Judged& of) {
   return Explainer(of.plan, of.criterion, of.result.cells).telling(of.result.verdict);
 }
 
-Words whyText(const plan::Plan& plan, const plan::Criterion& criterion, const CellEstimate& cell) {
+Words whyText(const Plan& plan, const Criterion& criterion, const CellEstimate& cell) {
   return cell.cell < criterion.cells.size() ? Explainer(plan, criterion, {&cell, 1}).cell(0) : Words();
 }
 

@@ -37,12 +37,12 @@ std::string parameterText(const json::Value& value) {
   if (const auto text = value.getAsString()) return text->str();
   if (const auto* object = value.getAsObject(); object && object->size() == 1) {
     // A variant is an object with one member, whose value is the list of its arguments.
-    const std::string list = base::canonicalJson(object->begin()->second);
+    const std::string list = canonicalJson(object->begin()->second);
     StringRef payload = list;
     if (payload.consume_front("[")) payload.consume_back("]");
     return fmt::format("{}({})", StringRef(object->begin()->first).str(), payload.str());
   }
-  return base::canonicalJson(value);
+  return canonicalJson(value);
 }
 
 /// Describes the slots of a session: "4 x NVIDIA H100", "2 x simulated GPU", "2 x 1 core".
@@ -74,18 +74,17 @@ bool areCores(const Array& slots) {
 }
 
 /// Whether the study asks for GPUs by number, so that cores can only stand in for them.
-bool countsGpus(const plan::Plan& plan) { return !plan.points.empty() && plan.points[0].parameters.get("gpus"); }
+bool countsGpus(const Plan& plan) { return !plan.points.empty() && plan.points[0].parameters.get("gpus"); }
 
 /// Returns the environment that a session recorded; empty if it cannot be read.
 Object environmentOf(const store::Session& session) {
-  auto environment = base::parseJson(session.environment_json);
-  if (!environment) return consumeError(environment.takeError()), Object();
-  Object* about = environment->getAsObject();
+  auto environment = expectedToOptional(parseJson(session.environment_json));
+  Object* about = environment ? environment->getAsObject() : nullptr;
   return about ? std::move(*about) : Object();
 }
 
 /// Describes the devices of a session: for a CPU its model, and that it stands in for GPUs.
-std::string sessionDevicesText(const plan::Plan& plan, const store::Session& session) {
+std::string sessionDevicesText(const Plan& plan, const store::Session& session) {
   const Object about = environmentOf(session);
   const Array slots = slotsOf(about);
   if (slots.empty()) return "";
@@ -98,18 +97,18 @@ std::string sessionDevicesText(const plan::Plan& plan, const store::Session& ses
 
 }  // namespace
 
-std::string selectionText(const plan::Plan& plan) {
+std::string selectionText(const Plan& plan) {
   std::vector<std::string> texts;
   for (const std::string& preset : plan.presets) texts.push_back("preset " + preset);
   for (const std::string& text : plan.overrides) texts.push_back("-D " + text);
   return joined(texts);
 }
 
-std::string untilText(const plan::Plan& plan, const plan::Until& until) {
+std::string untilText(const Plan& plan, const plan::Until& until) {
   return fmt::format("half_width({}) <= {}", until.subject, judge::widthText(plan, until, until.half_width));
 }
 
-std::string workloadText(const plan::Plan& plan) {
+std::string workloadText(const Plan& plan) {
   std::vector<std::string> texts;
   for (const plan::Workload& workload : plan.workloads) {
     std::string text = fmt::format("{} version {}", workload.name, workload.version);
@@ -121,7 +120,7 @@ std::string workloadText(const plan::Plan& plan) {
   return joined(texts, "; ");
 }
 
-std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Plan& plan) {
+std::vector<std::pair<std::string, std::string>> fixedParameters(const Plan& plan) {
   std::vector<std::pair<std::string, std::string>> fixed;
   if (plan.points.empty()) return fixed;
   for (const auto& [key, value] : plan.points[0].parameters) {
@@ -129,7 +128,7 @@ std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Pla
     // A parameter counts as fixed if every point has it with the same value. Workloads without it, and factors, do not.
     const bool factor =
         std::ranges::any_of(plan.factors, [&](const plan::Factor& candidate) { return name == candidate.name; });
-    const bool same = std::ranges::all_of(plan.points, [&](const plan::Point& point) {
+    const bool same = std::ranges::all_of(plan.points, [&](const Point& point) {
       const json::Value* other = point.parameters.get(name);
       return other && *other == value;
     });
@@ -140,12 +139,12 @@ std::vector<std::pair<std::string, std::string>> fixedParameters(const plan::Pla
   return fixed;
 }
 
-std::string placeText(const plan::Plan& plan, const plan::Place& place) {
-  const plan::Point* point = plan.findPoint(place.point);
-  return (point ? plan.label(*point) : place.point) + (place.control.empty() ? "" : " (control " + place.control + ")");
+std::string placeText(const Plan& plan, const Place& place) {
+  const Point* point = plan.findPoint(place.point);
+  return (point ? plan.label(*point) : place.point) + framed(" (control ", place.control, ")");
 }
 
-std::string assertionText(const plan::Criterion& criterion) {
+std::string assertionText(const Criterion& criterion) {
   StringRef text = criterion.text;
   text = text.take_front(std::min(text.find(" with confidence "), text.size()));
   if (!plan::isComposed(criterion) && (text.starts_with("forall ") || text.starts_with("exists ")))
@@ -153,9 +152,9 @@ std::string assertionText(const plan::Criterion& criterion) {
   return text.str();
 }
 
-std::vector<plan::Note> notesOf(const plan::Plan& plan, const store::Trial& trial) {
+std::vector<plan::Note> notesOf(const Plan& plan, const Trial& trial) {
   std::vector<plan::Note> notes = trial.notes;
-  const plan::Plan::Process* process = trial.rows.empty() ? nullptr : plan.findProcess(trial.place().point);
+  const Plan::Process* process = trial.rows.empty() ? nullptr : plan.findProcess(trial.place().point);
   if (process) {
     const plan::Command& command = *plan.workloads[process->whole.workload].command;
     std::set<std::string> asked, others;
@@ -166,11 +165,11 @@ std::vector<plan::Note> notesOf(const plan::Plan& plan, const store::Trial& tria
       notes.emplace_back(fmt::format("{} that no level names: {}", counted(others.size(), "row"),
                                      fewOf({others.begin(), others.end()}, 3, ", ")));
   }
-  for (const plan::Metric& metric : plan.metrics) {
+  for (const Metric& metric : plan.metrics) {
     if (!metric.derived) continue;
     plan::forEachTerm(*metric.derived, [&](const plan::Term& term) {
       const auto* reduced = term.as<plan::ReduceTerm>();
-      const auto* series = reduced ? base::entryOf(trial.series, reduced->series.metric) : nullptr;
+      const auto* series = reduced ? entryOf(trial.series, reduced->series.metric) : nullptr;
       if (!series) return;
       const bool sketch = plan.findMetric(reduced->series.metric)->distribution;
       const uint64_t count = sketch ? plan::countOf(*series) : series->size();
@@ -240,17 +239,16 @@ std::string fromTo(std::string interval) {
 }
 
 std::string spreadsText(const stats::Spreads& spreads, const std::string& unit, const std::string& dimension) {
-  return fmt::format("{} within a session and {} between {} sessions",
-                     base::formatQuantity(spreads.within, unit, dimension),
-                     base::formatQuantity(spreads.between, unit, dimension), spreads.sessions);
+  return fmt::format("{} within a session and {} between {} sessions", formatQuantity(spreads.within, unit, dimension),
+                     formatQuantity(spreads.between, unit, dimension), spreads.sessions);
 }
 
-std::vector<std::string> referencesTexts(const plan::Plan& plan) {
+std::vector<std::string> referencesTexts(const Plan& plan) {
   std::vector<std::string> here, elsewhere, texts;
   for (const plan::Reference& reference : plan.references)
     (reference.values.empty() ? elsewhere : here).push_back(reference.name + " (" + reference.source + ")");
   // Cells of one point with bounds of their own are agreement with a reference: then published values are judged.
-  const bool judged = std::ranges::any_of(plan.criteria, [](const plan::Criterion& criterion) {
+  const bool judged = std::ranges::any_of(plan.criteria, [](const Criterion& criterion) {
     return std::ranges::any_of(criterion.cells,
                                [](const plan::Cell& cell) { return cell.bound && cell.points.size() == 1; });
   });
@@ -262,13 +260,13 @@ std::vector<std::string> referencesTexts(const plan::Plan& plan) {
   return texts;
 }
 
-bool coresStandForGpus(const plan::Plan& plan, const store::Results& results) {
+bool coresStandForGpus(const Plan& plan, const Results& results) {
   return countsGpus(plan) && std::ranges::any_of(results.sessions, [](const store::Session& session) {
            return areCores(slotsOf(environmentOf(session)));
          });
 }
 
-std::string measuredOnText(const plan::Plan& plan, const store::Results& results) {
+std::string measuredOnText(const Plan& plan, const Results& results) {
   InOrder<std::string, std::vector<std::string>> kinds;  // with their hosts
   for (const store::Session& session : results.sessions) {
     const std::string devices = sessionDevicesText(plan, session);
@@ -291,7 +289,7 @@ std::string withoutFailureText(unsigned n, const std::string& noun, const std::s
                      noun, conditions);
 }
 
-std::string withoutPartnerText(const plan::Comparison& comparison) {
+std::string withoutPartnerText(const Comparison& comparison) {
   if (!comparison.without_partner) return "";
   if (comparison.over.empty())
     return fmt::format(

@@ -22,8 +22,6 @@
 namespace expc::simulate {
 namespace {
 
-using judge::Verdict;
-
 /// Distances of the truth from the bound, in half-widths of the interval. Denser near 0, where the chances change
 /// most.
 constexpr double kDistances[] = {-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3, 4};
@@ -32,13 +30,12 @@ constexpr double kDistances[] = {-4, -3, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 
 constexpr unsigned kTrial = 40;
 
 /// The value of a metric at a point without noise. Derived metrics are computed from the centres of what they read.
-plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::MetricTerm& term) {
-  const plan::Metric* declared = plan.findMetric(term.metric);
-  const plan::Point* point = plan.findPoint(term.place.point);
+plan::Reading centreOf(const Plan& plan, const Model& model, const MetricTerm& term) {
+  const Metric* declared = plan.findMetric(term.metric);
+  const Point* point = plan.findPoint(term.place.point);
   if (declared && declared->derived)
     return plan::evaluate(
-        *declared->derived,
-        [&](const plan::MetricTerm& part) { return centreOf(plan, model, {part.metric, term.place}); },
+        *declared->derived, [&](const MetricTerm& part) { return centreOf(plan, model, {part.metric, term.place}); },
         point ? &point->parameters : nullptr);
   if (const MetricModel* metric = base::named(model.metrics, term.metric); point && metric)
     return {metric->centres[point - plan.points.data()]};
@@ -47,7 +44,7 @@ plan::Reading centreOf(const plan::Plan& plan, const Model& model, const plan::M
 
 /// Whether the term only multiplies and divides. Then noise that is a share of each metric gives a share of the
 /// term, and the metrics' sizes need not be known.
-bool isProduct(const plan::Plan& plan, const plan::Term& term) {
+bool isProduct(const Plan& plan, const plan::Term& term) {
   using Op = plan::OperationTerm::Op;
   return !anyPart(plan, term, [](const plan::Term& one) {
     const auto* operation = one.as<plan::OperationTerm>();
@@ -56,29 +53,29 @@ bool isProduct(const plan::Plan& plan, const plan::Term& term) {
 }
 
 /// Whether the cell can have the value: a share that is measured lies between 0 and 1.
-bool isPossible(const plan::Plan& plan, const plan::Cell& cell, double value) {
-  const auto* term = cell.term->as<plan::MetricTerm>();
-  const plan::Metric* metric = term ? plan.findMetric(term->metric) : nullptr;
+bool isPossible(const Plan& plan, const plan::Cell& cell, double value) {
+  const auto* term = cell.term->as<MetricTerm>();
+  const Metric* metric = term ? plan.findMetric(term->metric) : nullptr;
   return !metric || metric->derived || metric->dimension != "share" || (0 <= value && value <= 1);
 }
 
 /// Whether stored trials have every metric that the term reads, at its points.
-bool isMeasured(const plan::Plan& plan, const Model& model, const plan::Term& term) {
-  const std::vector<plan::MetricTerm> read = plan::measuredTerms(plan, term);
-  return !read.empty() && std::ranges::all_of(read, [&](const plan::MetricTerm& part) {
-    const plan::Point* point = plan.findPoint(part.place.point);
+bool isMeasured(const Plan& plan, const Model& model, const plan::Term& term) {
+  const std::vector<MetricTerm> read = plan::measuredTerms(plan, term);
+  return !read.empty() && std::ranges::all_of(read, [&](const MetricTerm& part) {
+    const Point* point = plan.findPoint(part.place.point);
     const MetricModel* metric = base::named(model.metrics, part.metric);
     return point && metric && metric->known[point - plan.points.data()];
   });
 }
 
 /// The true value of each cell under the model, without noise; NaN if it has none.
-std::vector<std::vector<double>> truthsOf(const plan::Plan& plan, const Model& model) {
+std::vector<std::vector<double>> truthsOf(const Plan& plan, const Model& model) {
   std::vector<std::vector<double>> truths;
-  for (const plan::Criterion& criterion : plan.criteria) {
+  for (const Criterion& criterion : plan.criteria) {
     truths.emplace_back();
     for (const plan::Cell& cell : criterion.cells)
-      truths.back().push_back(plan::evaluate(*cell.term, [&](const plan::MetricTerm& term) {
+      truths.back().push_back(plan::evaluate(*cell.term, [&](const MetricTerm& term) {
                                 return centreOf(plan, model, term);
                               }).value.value_or(kNone));
   }
@@ -111,9 +108,9 @@ struct Known {
 };
 
 /// Truths in order of preference: stated by the user, measured, published values in the study.
-Known knownOf(const plan::Plan& plan, const Model& model, size_t number, const std::vector<double>& truths,
+Known knownOf(const Plan& plan, const Model& model, size_t number, const std::vector<double>& truths,
               const std::vector<bool>& by_factor, const DiagnosisOptions& options) {
-  const plan::Criterion& criterion = plan.criteria[number];
+  const Criterion& criterion = plan.criteria[number];
   const size_t cells = criterion.cells.size();
   const auto all = [&](auto holds) {
     return std::ranges::all_of(criterion.cells,
@@ -159,7 +156,7 @@ std::vector<Drawn> drawAll(const Study& study, const std::vector<Scenario>& scen
 
 /// Diagnoses one design. Members are filled in the order in which diagnose() calls the functions below.
 struct Designer {
-  const plan::Plan& plan;
+  const Plan& plan;
   Model model;
   const DiagnosisOptions& options;
   const std::vector<std::vector<double>> truths = truthsOf(plan, model);
@@ -181,7 +178,7 @@ struct Designer {
             !isMeasured(plan, model, *cell.term))
           one.skipped = plan::because({plan::Reason::NoSize});
       for (const plan::Cell& cell : plan.criteria[c].cells)
-        if (const auto* stated = base::entryOf(options.effects, effectName(plan.criteria[c], cell));
+        if (const auto* stated = entryOf(options.effects, effectName(plan.criteria[c], cell));
             stated && study.by_factor[c][cell.assertion] && !(*stated > 0))
           one.skipped = plan::because({plan::Reason::StatedNotPositive});
       facts.push_back(one.skipped ? Known{} : knownOf(plan, model, c, truths[c], study.by_factor[c], options));
@@ -200,11 +197,11 @@ struct Designer {
   }
 
   /// The highest share of timeouts among the points that the criterion reads.
-  double timeoutsOf(const plan::Criterion& criterion) const {
+  double timeoutsOf(const Criterion& criterion) const {
     double most = 0;
     for (const plan::Cell& cell : criterion.cells)
-      for (const plan::Place& place : cell.points)
-        if (const plan::Point* point = plan.findPoint(place.point); point && model.ends.contains(cell.kind))
+      for (const Place& place : cell.points)
+        if (const Point* point = plan.findPoint(place.point); point && model.ends.contains(cell.kind))
           most = std::max(most, model.ends.at(cell.kind)[point - plan.points.data()].timeouts);
     return most;
   }
@@ -248,7 +245,7 @@ struct Designer {
     in_time.timeouts = false;
     const std::vector<Drawn> drawn =
         drawAll(in_time, {scenario(nullptr)}, std::min(kTrial, options.studies), options.seed);
-    std::map<plan::TrialKind, double> blocks;
+    std::map<TrialKind, double> blocks;
     for (const Drawn& one : drawn)
       for (const auto& [kind, own] : one.endings[0].blocks) blocks[kind] += double(own) / drawn.size();
     for (const auto& [kind, mean] : blocks) blocks_in_one = std::max(blocks_in_one, mean);
@@ -289,9 +286,9 @@ struct Designer {
   /// Fills in the diagnosis of criterion `c` from all drawn studies.
   void gather(size_t c, const std::vector<Drawn>& drawn) {
     CriterionDiagnosis& result = diagnosis.criteria[c];
-    const plan::Criterion& criterion = plan.criteria[c];
+    const Criterion& criterion = plan.criteria[c];
     if (!facts[c].values.empty()) {
-      const auto [least, most] = std::minmax_element(facts[c].values.begin(), facts[c].values.end());
+      const auto [least, most] = std::ranges::minmax_element(facts[c].values);
       result.known = facts[c].from;
       result.least = *least;
       result.most = *most;
@@ -326,21 +323,21 @@ struct Designer {
   /// crossing.
   void findPower(size_t c, bool own) {
     CriterionDiagnosis& result = diagnosis.criteria[c];
-    const plan::Criterion& criterion = plan.criteria[c];
-    const auto at = [&](auto chance, auto first, auto last) -> std::optional<double> {
+    const Criterion& criterion = plan.criteria[c];
+    const auto at = [&](double Chances::* chance, auto first, auto last) -> std::optional<double> {
       for (auto sweep = first; sweep != last; ++sweep) {
-        if (chance(sweep->chances) < kPower) continue;
+        if (sweep->chances.*chance < kPower) continue;
         if (sweep == first) return sweep->distance;
         const auto before = std::prev(sweep);
-        const double rise = chance(sweep->chances) - chance(before->chances);
-        return before->distance + (sweep->distance - before->distance) * (kPower - chance(before->chances)) / rise;
+        const double less = before->chances.*chance, rise = sweep->chances.*chance - less;
+        return before->distance + (sweep->distance - before->distance) * (kPower - less) / rise;
       }
       return std::nullopt;
     };
     const auto middle = std::ranges::find_if(result.sweeps, [](const Sweep& sweep) { return sweep.distance >= 0; });
-    result.passes_at = at([](const Chances& chances) { return chances.pass; }, middle, result.sweeps.end());
+    result.passes_at = at(&Chances::pass, middle, result.sweeps.end());
     const auto outwards = std::make_reverse_iterator(std::next(middle));
-    result.fails_at = at([](const Chances& chances) { return chances.fail; }, outwards, result.sweeps.rend());
+    result.fails_at = at(&Chances::fail, outwards, result.sweeps.rend());
     if (own) return;
     const auto value = [&](const std::optional<double>& distance) -> std::optional<double> {
       if (!distance) return std::nullopt;
@@ -353,24 +350,24 @@ struct Designer {
 
   /// Means of blocks, trials and seconds at the known truths. Seconds stay unknown as soon as one kind's are.
   void count(const std::vector<Drawn>& drawn) {
-    for (const plan::KindDesign& design : plan.design.kinds) diagnosis.most[design.kind] = design.most();
+    for (const KindDesign& design : plan.design.kinds) diagnosis.most[design.kind] = design.most();
     for (const Drawn& one : drawn) {
       for (const auto& [kind, blocks] : one.endings[0].blocks) diagnosis.blocks[kind] += blocks;
       for (const auto& [kind, trials] : one.endings[0].trials) diagnosis.trials[kind] += double(trials);
     }
     for (auto* sums : {&diagnosis.blocks, &diagnosis.trials})
       for (auto& [kind, sum] : *sums) sum /= double(drawn.size());
-    for (const plan::KindDesign& design : plan.design.kinds) {
-      if (design.kind != plan::TrialKind::Profile) continue;  // not drawn: these run as planned
-      const auto startable = std::ranges::count_if(plan.started(), &plan::Point::startable);
+    for (const KindDesign& design : plan.design.kinds) {
+      if (design.kind != TrialKind::Profile) continue;  // not drawn: these run as planned
+      const auto startable = std::ranges::count_if(plan.started(), &Point::startable);
       diagnosis.blocks[design.kind] = design.repeat;
       diagnosis.trials[design.kind] = double(design.repeat) * double(startable);
     }
     double seconds = 0;
     for (const auto& [kind, trials] : diagnosis.trials) {
-      const double* known = base::entryOf(model.seconds, kind);
+      const double* known = entryOf(model.seconds, kind);
       if (!known) return;
-      if (kind == plan::TrialKind::Profile) seconds += trials * *known;
+      if (kind == TrialKind::Profile) seconds += trials * *known;
     }
     for (const Drawn& one : drawn)
       for (const auto& [kind, spent] : one.endings[0].seconds) seconds += spent / double(drawn.size());
@@ -380,11 +377,11 @@ struct Designer {
 
 /// The plan with half as many repetitions again of the kinds that claims with a confidence read; looks move in
 /// proportion.
-plan::Plan largerOf(plan::Plan plan) {
+Plan largerOf(Plan plan) {
   const auto more = [](unsigned repetitions) { return repetitions + (repetitions + 1) / 2; };
-  for (plan::KindDesign& design : plan.design.kinds) {
+  for (KindDesign& design : plan.design.kinds) {
     const bool judged = std::ranges::any_of(
-        plan.criteria, [&](const plan::Criterion& criterion) { return judge::isLookedAt(criterion, design.kind); });
+        plan.criteria, [&](const Criterion& criterion) { return judge::isLookedAt(criterion, design.kind); });
     if (!judged) continue;
     unsigned& most = design.until.empty() ? design.repeat : design.repeat_most;
     most = more(most);
@@ -396,28 +393,28 @@ plan::Plan largerOf(plan::Plan plan) {
 
 }  // namespace
 
-std::string effectName(const plan::Criterion& criterion, const plan::Cell& cell) {
+std::string effectName(const Criterion& criterion, const plan::Cell& cell) {
   const plan::Assertion* assertion = plan::assertionOf(criterion, cell);
   if (!assertion) return criterion.name;
   // The text begins with the subject: "gain[cache = true] >= 1.1x".
   return criterion.name + "." + assertion->text.substr(0, assertion->text.find_first_of(" [<>="));
 }
 
-uint64_t workOf(const plan::Plan& plan) {
+uint64_t workOf(const Plan& plan) {
   uint64_t cells = 0, most = 0;
-  for (const plan::Criterion& criterion : plan.criteria) cells += criterion.cells.size();
-  for (const plan::KindDesign& design : plan.design.kinds)
-    if (design.kind != plan::TrialKind::Profile) most += design.most();
+  for (const Criterion& criterion : plan.criteria) cells += criterion.cells.size();
+  for (const KindDesign& design : plan.design.kinds)
+    if (design.kind != TrialKind::Profile) most += design.most();
   return most * (plan.points.size() + cells * std::size(kDistances));
 }
 
-Diagnosis diagnose(const plan::Plan& plan, Model model, const DiagnosisOptions& options) {
+Diagnosis diagnose(const Plan& plan, Model model, const DiagnosisOptions& options) {
   Diagnosis diagnosis;
   diagnosis.studies = options.studies;
   diagnosis.seed = options.seed;
   diagnosis.design = Designer{plan, model, options}.diagnose();
   if (options.larger) {
-    const plan::Plan larger = largerOf(plan);
+    const Plan larger = largerOf(plan);
     diagnosis.larger = Designer{larger, model, options}.diagnose();
   }
   diagnosis.model = std::move(model);

@@ -59,10 +59,10 @@ inline constexpr double kPower = 0.8;
 
 /// Expected behaviour of one design.
 struct DesignDiagnosis {
-  std::map<plan::TrialKind, unsigned> most;          // repetitions that the design allows
-  std::vector<CriterionDiagnosis> criteria;          // all of the plan, in its order
-  std::map<plan::TrialKind, double> blocks, trials;  // means, at the known truths; attempts are trials
-  std::optional<double> seconds;                     // of these trials in a row; absent: not known
+  std::map<TrialKind, unsigned> most;          // repetitions that the design allows
+  std::vector<CriterionDiagnosis> criteria;    // all of the plan, in its order
+  std::map<TrialKind, double> blocks, trials;  // means, at the known truths; attempts are trials
+  std::optional<double> seconds;               // of these trials in a row; absent: not known
 };
 
 /// The answer of `expc diagnose`.
@@ -75,7 +75,7 @@ struct Diagnosis {
 };
 
 /// The name by which the truth of a cell is stated: its criterion's, or of several assertions "useful.gain".
-std::string effectName(const plan::Criterion& criterion, const plan::Cell& cell);
+std::string effectName(const Criterion& criterion, const plan::Cell& cell);
 
 /// Options of diagnose().
 struct DiagnosisOptions {
@@ -88,10 +88,10 @@ struct DiagnosisOptions {
 
 /// The work of one simulated study, to choose a number of studies: its trials, and its cells at every distance,
 /// once for each repetition. A core does about half a million of these a second.
-uint64_t workOf(const plan::Plan& plan);
+uint64_t workOf(const Plan& plan);
 
 /// Simulates the plan's design. The numbers are the same for the same plan, model and options, on any machine. A share
 /// p of n studies has a standard error of sqrt(p (1 - p) / n): 0.7 % at 5 % of 1,000.
-Diagnosis diagnose(const plan::Plan& plan, Model model, const DiagnosisOptions& options);
+Diagnosis diagnose(const Plan& plan, Model model, const DiagnosisOptions& options);
 
 }  // namespace expc::simulate

@@ -55,8 +55,7 @@ TEST_CASE(
   const Diagnosis found = diagnose(plan, stated(plan, 0.02), quickly(kStudies));
   const CriterionDiagnosis& pays = found.design.criteria[0];
   CHECK(pays.known.empty());
-  const auto at_bound =
-      std::find_if(pays.sweeps.begin(), pays.sweeps.end(), [](const Sweep& s) { return s.distance == 0; });
+  const auto at_bound = std::ranges::find(pays.sweeps, 0, &Sweep::distance);
   REQUIRE(at_bound != pays.sweeps.end());
   CHECK(*at_bound->value == doctest::Approx(1.2));
   CHECK(at_bound->chances.pass <= 0.025 + tolerance(0.025, kStudies));
@@ -104,16 +103,14 @@ TEST_CASE("noise is what is left once points and blocks are taken away") {
       records.timed(point.id, block, ++i * drift * std::exp(0.02 * normal.next()));
   }
   const Model model = modelOf(plan, records.results, {});
-  const auto metric = std::find_if(model.metrics.begin(), model.metrics.end(),
-                                   [](const MetricModel& one) { return one.name == "step_time"; });
+  const auto metric = std::ranges::find(model.metrics, "step_time", &MetricModel::name);
   REQUIRE(metric != model.metrics.end());
   CHECK(metric->origin == Origin::Measured);
   CHECK(metric->noise == doctest::Approx(0.02).epsilon(0.15));
   CHECK(metric->drift == doctest::Approx(0.1).epsilon(0.35));
   CHECK(metric->centres[4] / metric->centres[0] == doctest::Approx(5).epsilon(0.02));
   // Exact metrics do not vary. Residuals of one trial stay together, so a rate and its time stay consistent.
-  const auto memory = std::find_if(model.metrics.begin(), model.metrics.end(),
-                                   [](const MetricModel& one) { return one.name == "memory"; });
+  const auto memory = std::ranges::find(model.metrics, "memory", &MetricModel::name);
   CHECK(memory->noise == 0);
   const auto& rows = model.residuals.at(TrialKind::Timed);
   CHECK(rows.size() == 240);

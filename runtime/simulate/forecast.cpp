@@ -30,14 +30,11 @@
 namespace expc::simulate {
 namespace {
 
-using judge::CellEstimate;
 using judge::CellState;
-using judge::CriterionResult;
 using judge::LookHistory;
 using judge::MeasuredCell;
 using judge::MeasuredCriterion;
 using judge::NextStep;
-using judge::Verdict;
 using Reach = NextStep::Reach;
 
 constexpr size_t kStudies = 200;          // a share of 80 % then has a standard error of 3 points
@@ -62,12 +59,12 @@ bool isOpen(const CellEstimate& cell) {
 
 /// Whether the criterion is about single points and reads a metric with a trend over the run. Then more blocks of
 /// the same run do not help.
-bool drifts(const plan::Plan& plan, const plan::Criterion& criterion, const describe::Description& seen) {
+bool drifts(const Plan& plan, const Criterion& criterion, const describe::Description& seen) {
   return std::ranges::any_of(criterion.cells, [&](const plan::Cell& cell) {
     if (plan::isPaired(cell)) return false;
-    const std::vector<plan::MetricTerm> read = plan::measuredTerms(plan, *cell.term);
+    const std::vector<MetricTerm> read = plan::measuredTerms(plan, *cell.term);
     return std::ranges::any_of(seen.drifts, [&](const describe::Drift& drift) {
-      const auto reads = [&](const plan::MetricTerm& term) { return term.metric == drift.metric; };
+      const auto reads = [&](const MetricTerm& term) { return term.metric == drift.metric; };
       return drift.p <= describe::kTrend && std::ranges::any_of(read, reads);
     });
   });
@@ -104,7 +101,7 @@ struct Resampled {
 /// Forecasts one criterion: how many further blocks decide it. Made for one question and thrown away.
 class Forecast {
  public:
-  Forecast(const plan::Plan& plan, const plan::Criterion& criterion, MeasuredCriterion measured)
+  Forecast(const Plan& plan, const Criterion& criterion, MeasuredCriterion measured)
       : plan_(plan), criterion_(criterion), measured_(std::move(measured)) {
     for (const MeasuredCell& cell : measured_.cells)
       if (cell.estimate.state == CellState::Measured) {
@@ -147,7 +144,7 @@ class Forecast {
   }
   /// Repetitions of the design at most.
   unsigned most() const {
-    const plan::KindDesign* design = plan::designOf(plan_, criterion_.cells.front().kind);
+    const KindDesign* design = plan::designOf(plan_, criterion_.cells.front().kind);
     return design ? design->most() : 0;
   }
   /// The history of looks, with the current verdict as one of them.
@@ -229,7 +226,7 @@ class Forecast {
   }
 
   bool isRatio(const MeasuredCell& cell) const {
-    return criterion_.cells[cell.estimate.cell].estimator == plan::Estimator::PairedRatio;
+    return criterion_.cells[cell.estimate.cell].estimator == Estimator::PairedRatio;
   }
 
   /// Estimates the sampling distribution of a cell by a bootstrap. Nothing for a cell that cannot be resampled: it
@@ -242,7 +239,7 @@ class Forecast {
     if (cell.estimate.state != CellState::Measured || cell.estimate.constant || values.size() < 2 ||
         !std::ranges::all_of(values, finite) || !cell.estimate.estimate)
       return std::nullopt;
-    const bool median = criterion_.cells[cell.estimate.cell].estimator == plan::Estimator::Median;
+    const bool median = criterion_.cells[cell.estimate.cell].estimator == Estimator::Median;
     // Each value is moved by the difference of two others (a smoothed bootstrap). This gives the few values the
     // variance of their population, and medians other than those that were seen.
     const double moved = 1 / std::sqrt(2 * double(values.size() - 1));
@@ -388,8 +385,8 @@ class Forecast {
     return NextStep{.reach = Reach::OutOfReach, .blocks = unsigned(std::min(1e9, blocks)) - there_};
   }
 
-  const plan::Plan& plan_;
-  const plan::Criterion& criterion_;
+  const Plan& plan_;
+  const Criterion& criterion_;
   MeasuredCriterion measured_;
   std::vector<std::optional<Resampled>> cells_;
   mutable std::map<double, std::vector<double>> reaches_;  // by degrees of freedom
@@ -400,7 +397,7 @@ class Forecast {
 
 /// The duration of a block in seconds: the typical trial times the places that are still run. Absent if nothing is
 /// known.
-std::optional<double> secondsOf(const judge::Index& index, plan::TrialKind kind) {
+std::optional<double> secondsOf(const judge::Index& index, TrialKind kind) {
   unsigned places = 0;
   for (unsigned number = 0; number < index.places(); ++number)
     places += index.starts(number) == number && index.asked(kind, number) && index.runs(kind, number);
@@ -409,19 +406,19 @@ std::optional<double> secondsOf(const judge::Index& index, plan::TrialKind kind)
 }
 
 /// Whether a forecast is made.
-bool isAsked(const plan::Criterion& criterion, const CriterionResult& result) {
+bool isAsked(const Criterion& criterion, const CriterionResult& result) {
   return criterion.confidence && !criterion.infeasible && result.verdict == Verdict::Inconclusive &&
          std::ranges::none_of(result.cells, [](const CellEstimate& cell) { return cell.unusable != nullptr; });
 }
 
 }  // namespace
 
-void advise(const plan::Plan& plan, const store::Results& results, describe::Conclusions& judgement) {
+void advise(const Plan& plan, const Results& results, Conclusions& judgement) {
   std::optional<judge::Index> index;
   std::optional<judge::Evidence> evidence;
   size_t work = 0;
   for (size_t c = 0; c < judgement.criteria.size() && c < plan.criteria.size(); ++c) {
-    const plan::Criterion& criterion = plan.criteria[c];
+    const Criterion& criterion = plan.criteria[c];
     CriterionResult& result = judgement.criteria[c];
     if (judgement.null_cards || !isAsked(criterion, result)) continue;
     if (drifts(plan, criterion, judgement.description)) {
@@ -445,7 +442,7 @@ void advise(const plan::Plan& plan, const store::Results& results, describe::Con
     result.next = kinds ? NextStep{.reach = Reach::NotSimulated} : forecast.next();
     if (!result.next || !result.next->helps()) continue;
     // Timeouts have settled a point, so a block that the design already asks for would not run.
-    if (const plan::KindDesign* design = plan::designOf(plan, criterion.cells.front().kind);
+    if (const KindDesign* design = plan::designOf(plan, criterion.cells.front().kind);
         design && !judgement.unfinished && result.next->repetitions <= design->most() &&
         describe::onlyTimesOut(judgement, criterion)) {
       result.next.reset();
@@ -456,15 +453,15 @@ void advise(const plan::Plan& plan, const store::Results& results, describe::Con
   }
 }
 
-void advise(const plan::Plan& plan, const store::Results& results, Diagnosis& diagnosis) {
-  const describe::Conclusions judgement = judge(plan, results);
+void advise(const Plan& plan, const Results& results, Diagnosis& diagnosis) {
+  const Conclusions judgement = judge(plan, results);
   for (size_t c = 0; c < judgement.criteria.size(); ++c)
     if (CriterionDiagnosis& one = diagnosis.design.criteria[c]; one.known == "measured")
       one.next = judgement.criteria[c].next;
 }
 
-describe::Conclusions judge(const plan::Plan& plan, const store::Results& results) {
-  describe::Conclusions judgement = describe::conclude(plan, results);
+Conclusions judge(const Plan& plan, const Results& results) {
+  Conclusions judgement = describe::conclude(plan, results);
   advise(plan, results, judgement);
   return judgement;
 }

@@ -26,14 +26,14 @@ namespace expc::simulate {
 /// A cell with too few values for an interval gets the number of blocks that gives one. No step is set where blocks
 /// cannot help: a cell has no values, a clock's step keeps it open, or a control leaves the verdict untrusted. If
 /// sessions differ, further sessions are simulated, each with a mean that scatters as theirs do.
-void advise(const plan::Plan& plan, const store::Results& results, describe::Conclusions& judgement);
+void advise(const Plan& plan, const Results& results, Conclusions& judgement);
 
 /// Sets the next step of criteria that are diagnosed at their measured values. A diagnosis takes these for true, and a
 /// next step allows for their error, so both numbers of blocks are given (NextStep::at_estimate).
-void advise(const plan::Plan& plan, const store::Results& results, Diagnosis& diagnosis);
+void advise(const Plan& plan, const Results& results, Diagnosis& diagnosis);
 
 /// The conclusions of describe::conclude, with the next step of each undecided criterion (advise). Reports call this
 /// one.
-describe::Conclusions judge(const plan::Plan& plan, const store::Results& results);
+Conclusions judge(const Plan& plan, const Results& results);
 
 }  // namespace expc::simulate

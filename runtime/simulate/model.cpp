@@ -37,7 +37,7 @@ struct Value {
 };
 
 /// All finite values of valid trials. Values that timed out are left out: PointEnds has their share.
-std::vector<Value> valuesOf(const judge::Index& index, const plan::Metric& metric) {
+std::vector<Value> valuesOf(const judge::Index& index, const Metric& metric) {
   std::vector<Value> values;
   const auto column = index.column(metric.name);
   for (size_t point = 0; column && point < index.plan().points.size(); ++point) {
@@ -138,8 +138,8 @@ void findCentres(const std::vector<Value>& values, MetricModel& metric) {
 }
 
 /// The position of a point among those of its process.
-size_t placeInProcess(const plan::Plan& plan, size_t point) {
-  const plan::Plan::Process* process = plan.findProcess(plan.points[point].process);
+size_t placeInProcess(const Plan& plan, size_t point) {
+  const Plan::Process* process = plan.findProcess(plan.points[point].process);
   return process ? size_t(std::ranges::find(process->rows, point) - process->rows.begin()) : 0;
 }
 
@@ -149,8 +149,8 @@ using Rows = std::map<int64_t, std::vector<double>>;
 
 /// The model of one metric. Stated noise goes before measured noise, which goes before assumed noise. Measured
 /// residuals are put into `column` of the trial's row.
-MetricModel modelOf(const judge::Index& index, const plan::Metric& metric, const Assumptions& assumptions,
-                    size_t column, size_t columns, Rows& rows) {
+MetricModel modelOf(const judge::Index& index, const Metric& metric, const Assumptions& assumptions, size_t column,
+                    size_t columns, Rows& rows) {
   MetricModel model;
   model.name = metric.name;
   model.kind = metric.kind;
@@ -165,8 +165,8 @@ MetricModel modelOf(const judge::Index& index, const plan::Metric& metric, const
   model.multiplies = std::ranges::all_of(values, [](const Value& value) { return value.value > 0; });
   if (model.multiplies)
     for (Value& value : values) value.value = std::log(value.value);
-  const double* stated = base::entryOf(assumptions.noise, metric.name);
-  if (!stated && !metric.exact) stated = base::entryOf(assumptions.noise, "");
+  const double* stated = entryOf(assumptions.noise, metric.name);
+  if (!stated && !metric.exact) stated = entryOf(assumptions.noise, "");
   if (stated) {
     model.noise = *stated;
     model.origin = Origin::Stated;
@@ -187,14 +187,14 @@ MetricModel modelOf(const judge::Index& index, const plan::Metric& metric, const
 
 /// A report's estimates of each cell without trials that timed out: the truths that diagnose assumes. Timeouts are
 /// drawn separately, so truths must not contain them.
-std::vector<std::vector<std::optional<double>>> estimatesOf(const plan::Plan& plan, const store::Results& stored) {
+std::vector<std::vector<std::optional<double>>> estimatesOf(const Plan& plan, const Results& stored) {
   judge::Index in_time(plan);
   for (const store::Session& session : stored.sessions) in_time.add(session);
-  for (const store::Trial& trial : stored.trials)
-    if (trial.status != store::TrialStatus::Timeout) in_time.add(trial);
+  for (const Trial& trial : stored.trials)
+    if (trial.status != TrialStatus::Timeout) in_time.add(trial);
   const judge::Evidence evidence{in_time, {}};
   std::vector<std::vector<std::optional<double>>> estimates;
-  for (const plan::Criterion& criterion : plan.criteria) {
+  for (const Criterion& criterion : plan.criteria) {
     estimates.emplace_back();
     for (const plan::Cell& cell : criterion.cells)
       estimates.back().push_back(cell.term ? judge::measure(evidence, cell, judge::kConfidence).estimate.estimate
@@ -223,25 +223,24 @@ PointEnds endsOf(const judge::PlaceOutcomes& place) {
 
 }  // namespace
 
-Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assumptions& assumptions) {
+Model modelOf(const Plan& plan, const Results& stored, const Assumptions& assumptions) {
   const judge::Index index(plan, stored);
   Model model;
   model.estimates = estimatesOf(plan, stored);
-  for (const plan::KindDesign& design : plan.design.kinds) {
-    std::vector<const plan::Metric*> metrics;
-    for (const plan::Metric& metric : plan.metrics)
+  for (const KindDesign& design : plan.design.kinds) {
+    std::vector<const Metric*> metrics;
+    for (const Metric& metric : plan.metrics)
       if (metric.kind == design.kind && !metric.derived) metrics.push_back(&metric);
     Rows rows;
     for (size_t i = 0; i < metrics.size(); ++i)
       model.metrics.push_back(modelOf(index, *metrics[i], assumptions, i, metrics.size(), rows));
     for (auto& [trial, row] : rows) model.residuals[design.kind].push_back(std::move(row));
-    for (const plan::Point& point : plan.points)
-      model.ends[design.kind].push_back(endsOf(index.of(design.kind, point.id)));
+    for (const Point& point : plan.points) model.ends[design.kind].push_back(endsOf(index.of(design.kind, point.id)));
     if (const auto seconds = index.typicalSeconds(design.kind)) model.seconds[design.kind] = *seconds;
   }
   std::set<int64_t> sessions;
-  for (const store::Trial& trial : stored.trials)
-    if (trial.status == store::TrialStatus::Valid) sessions.insert(trial.session);
+  for (const Trial& trial : stored.trials)
+    if (trial.status == TrialStatus::Valid) sessions.insert(trial.session);
   model.stored_sessions = sessions.size();
   model.sessions = assumptions.sessions.value_or(std::max(1u, model.stored_sessions));
   const judge::Tally& tally = index.tally();
@@ -253,25 +252,24 @@ Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assump
 
 /// A pilot measures noise only, so it stops as soon as the fit has kFewestFreedoms, asks for no profile, and takes
 /// no look at a criterion.
-plan::Plan pilotOf(plan::Plan plan) {
-  const auto startable = unsigned(std::ranges::count_if(plan.started(), &plan::Point::startable));
+Plan pilotOf(Plan plan) {
+  const auto startable = unsigned(std::ranges::count_if(plan.started(), &Point::startable));
   // B blocks of P points leave (P - 1) (B - 1) degrees of freedom.
   const unsigned others = std::max(1u, startable) - 1;
   const unsigned blocks = others == 0 ? 1 + kFewestFreedoms : 1 + (kFewestFreedoms + others - 1) / others;
-  for (plan::KindDesign& design : plan.design.kinds) {
+  for (KindDesign& design : plan.design.kinds) {
     design.repeat = design.repeat_most = std::min(design.repeat, blocks);
     design.until.clear();
     design.looks.clear();
   }
-  std::erase_if(plan.design.kinds,
-                [](const plan::KindDesign& design) { return design.kind == plan::TrialKind::Profile; });
+  std::erase_if(plan.design.kinds, [](const KindDesign& design) { return design.kind == TrialKind::Profile; });
   plan.criteria.clear();
   return plan;
 }
 
-std::optional<double> noiseOf(const Model& model, const plan::Criterion& criterion) {
+std::optional<double> noiseOf(const Model& model, const Criterion& criterion) {
   if (criterion.cells.empty() || !criterion.cells.front().term) return std::nullopt;
-  for (const plan::MetricTerm& term : plan::metricTerms(*criterion.cells.front().term))
+  for (const MetricTerm& term : plan::metricTerms(*criterion.cells.front().term))
     if (const MetricModel* metric = base::named(model.metrics, term.metric); metric && metric->multiplies)
       return metric->noise;
   return std::nullopt;

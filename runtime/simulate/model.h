@@ -3,8 +3,8 @@
 // The model that simulated trials are drawn from: a centre of each metric at each point, and the noise around it. Both
 // come from stored trials or from stated numbers; drawing is left to study.h.
 
+#include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@
 namespace expc::simulate {
 
 /// A value that a trial or a truth lacks.
-inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kNone = NAN;
 
 /// Source of a metric's noise: kAssumedNoise for lack of anything better, a number that the user stated, or stored
 /// trials.
@@ -28,7 +28,7 @@ enum class Origin { Assumed, Stated, Measured };
 /// above zero.
 struct MetricModel {
   std::string name;
-  plan::TrialKind kind = plan::TrialKind::Timed;
+  TrialKind kind = TrialKind::Timed;
   std::vector<double> centres;  // by point of the plan; 1 if nothing is known
   std::vector<bool> known;      // by point: whether trials of it were seen
   bool multiplies = true;
@@ -54,7 +54,7 @@ struct Model {
   /// Residuals by kind: the remainders of stored trials after the effects of points and blocks, in standard
   /// deviations. A row is one trial, with a value for each metric of the kind. A draw takes a whole row, so noise
   /// keeps its shape and metrics of one trial move together. Empty: normal noise, independent for each metric.
-  std::map<plan::TrialKind, std::vector<std::vector<double>>> residuals;
+  std::map<TrialKind, std::vector<std::vector<double>>> residuals;
   /// Replaces residuals and normal noise, for tests: the noise of one trial of a point, with a standard deviation
   /// near 1.
   std::function<double(stats::NormalStream&, size_t point)> shape = nullptr;
@@ -68,8 +68,8 @@ struct Model {
   /// empty if it gives none.
   std::vector<std::vector<std::optional<double>>> estimates;
   double lost = 0, disturbed = 0;  // chance that a trial fails; that another is invalid. Both are retried
-  std::map<plan::TrialKind, std::vector<PointEnds>> ends;  // by point
-  std::map<plan::TrialKind, double> seconds;               // that a trial takes; no entry for a kind that never ran
+  std::map<TrialKind, std::vector<PointEnds>> ends;  // by point
+  std::map<TrialKind, double> seconds;               // that a trial takes; no entry for a kind that never ran
 };
 
 /// Numbers that the user states, in place of stored trials.
@@ -86,15 +86,15 @@ inline constexpr double kAssumedNoise = 0.01;
 /// The model of a plan's trials. Noise is measured if trials leave at least 4 degrees of freedom after an additive
 /// fit of points and blocks (of the point alone, if there is one). Variation between sessions is measured if trials
 /// come from several sessions.
-Model modelOf(const plan::Plan& plan, const store::Results& stored, const Assumptions& assumptions);
+Model modelOf(const Plan& plan, const Results& stored, const Assumptions& assumptions);
 
 /// The plan reduced to as few blocks as its noise can be measured with, and without criteria. Its results are used
 /// for noise only, so it is not a look at a verdict.
-plan::Plan pilotOf(plan::Plan plan);
+Plan pilotOf(Plan plan);
 
 /// The noise of one trial of the first metric that a criterion reads, as a share of its value. Absent if the noise
 /// is not a share, or the criterion has no cells.
-std::optional<double> noiseOf(const Model& model, const plan::Criterion& criterion);
+std::optional<double> noiseOf(const Model& model, const Criterion& criterion);
 
 /// "step_time 0.8 % measured (56 trials), accuracy 1 % assumed".
 std::string noiseText(const Model& model);

@@ -4,7 +4,7 @@
 // microseconds for a printed time. Stored values come in, rounded values go out, so that drawn values tie as often as
 // measured ones do.
 
-#include <limits>
+#include <cmath>
 #include <vector>
 
 namespace expc::simulate {
@@ -28,7 +28,7 @@ class Resolution {
  private:
   std::vector<double> seen_;  // ascending, each once
   double step_ = 0, per_unit_ = 0;
-  double least_ = -std::numeric_limits<double>::infinity(), most_ = std::numeric_limits<double>::infinity();
+  double least_ = -INFINITY, most_ = INFINITY;
 };
 
 }  // namespace expc::simulate

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <tuple>
 
 #include "runtime/base/entry.h"
@@ -22,8 +21,6 @@
 
 namespace expc::simulate {
 namespace {
-
-using judge::Verdict;
 
 /// Distance between the block numbers of two kinds: each kind numbers its blocks from 1, and the index needs
 /// numbers that differ.
@@ -38,8 +35,8 @@ bool readsCourse(const plan::Term& term) {
 /// How far an interval reaches on its wider side, as a share of the estimate or in its unit. Three cases have no
 /// interval to read: with too few values, and for a claim about each trial, half the range of the values is taken;
 /// for a single value its distance from the truth.
-double reachOf(const judge::CellEstimate& estimate, double truth, bool of_interval, bool as_share) {
-  if (!estimate.estimate || estimate.values.empty()) return std::numeric_limits<double>::quiet_NaN();
+double reachOf(const CellEstimate& estimate, double truth, bool of_interval, bool as_share) {
+  if (!estimate.estimate || estimate.values.empty()) return kNone;
   const double centre = *estimate.estimate;
   const auto [low, high] = std::ranges::minmax_element(estimate.values);
   const double reach = of_interval && estimate.interval
@@ -50,8 +47,8 @@ double reachOf(const judge::CellEstimate& estimate, double truth, bool of_interv
 }
 
 /// Whether noise multiplies every metric that the term reads.
-bool multiplies(const plan::Plan& plan, const Model& model, const plan::Term& term) {
-  return std::ranges::all_of(plan::measuredTerms(plan, term), [&](const plan::MetricTerm& part) {
+bool multiplies(const Plan& plan, const Model& model, const plan::Term& term) {
+  return std::ranges::all_of(plan::measuredTerms(plan, term), [&](const MetricTerm& part) {
     return std::ranges::all_of(
         model.metrics, [&](const MetricModel& metric) { return metric.name != part.metric || metric.multiplies; });
   });
@@ -60,19 +57,19 @@ bool multiplies(const plan::Plan& plan, const Model& model, const plan::Term& te
 /// The step in which values of the cell can be read, if it is a metric of one point. Differences and ratios have a
 /// finer grid: 0.
 double stepOf(const Model& model, const plan::Cell& cell) {
-  const auto* term = cell.term->as<plan::MetricTerm>();
+  const auto* term = cell.term->as<MetricTerm>();
   const MetricModel* metric = term ? base::named(model.metrics, term->metric) : nullptr;
   return metric ? metric->resolution.step() : 0;
 }
 
 /// Whether a factor moves the truth of an assertion (Study::by_factor). One cell that needs a distance makes all of
 /// them need one.
-bool isMovedByFactor(const plan::Plan& plan, const Model& model, const plan::Criterion& criterion, size_t assertion,
+bool isMovedByFactor(const Plan& plan, const Model& model, const Criterion& criterion, size_t assertion,
                      const std::vector<double>& truths) {
   for (const auto& [i, cell] : llvm::enumerate(criterion.cells)) {
     if (cell.assertion != assertion || isSeen(criterion, cell)) continue;
     const std::vector<double> ends = plan::ends(plan::boundOf(criterion, cell));
-    if (cell.estimator == plan::Estimator::PairedDifference || !(truths[i] > 0) || stepOf(model, cell) > 0 ||
+    if (cell.estimator == Estimator::PairedDifference || !(truths[i] > 0) || stepOf(model, cell) > 0 ||
         std::ranges::any_of(ends, [](double end) { return end <= 0; }) || !multiplies(plan, model, *cell.term))
       return false;
   }
@@ -86,17 +83,17 @@ bool isUnfinished(const judge::MeasuredCriterion& measured) {
 
 }  // namespace
 
-bool anyPart(const plan::Plan& plan, const plan::Term& term, function_ref<bool(const plan::Term&)> holds) {
+bool anyPart(const Plan& plan, const plan::Term& term, function_ref<bool(const plan::Term&)> holds) {
   bool any = false;
   plan::forEachTerm(term, [&](const plan::Term& one) {
-    const auto* metric = one.as<plan::MetricTerm>();
-    const plan::Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
+    const auto* metric = one.as<MetricTerm>();
+    const Metric* declared = metric ? plan.findMetric(metric->metric) : nullptr;
     any |= holds(one) || (declared && declared->derived && anyPart(plan, *declared->derived, holds));
   });
   return any;
 }
 
-plan::Why whyNotSimulated(const plan::Plan& plan, const plan::Criterion& criterion) {
+plan::Why whyNotSimulated(const Plan& plan, const Criterion& criterion) {
   using plan::Reason;
   if (criterion.not_asked || criterion.cells.empty()) return plan::because({Reason::NotOfThesePoints});
   if (std::ranges::all_of(criterion.cells, [&](const plan::Cell& cell) { return isSeen(criterion, cell); }))
@@ -116,8 +113,7 @@ class Run {
     drawn_.endings.resize(scenarios.size());
     spent_.resize(scenarios.size());
     drawn_.coverage.resize(study.plan.criteria.size());
-    for (const std::vector<bool>& assertions : study.by_factor)
-      drawn_.reach.emplace_back(assertions.size(), std::numeric_limits<double>::quiet_NaN());
+    for (const std::vector<bool>& assertions : study.by_factor) drawn_.reach.emplace_back(assertions.size(), kNone);
   }
 
   Drawn all() {
@@ -131,9 +127,9 @@ class Run {
   /// under these but another scenario is still open, the last block's places are repeated, as they would be for
   /// that scenario.
   void runKind(const Study::Kind& kind) {
-    const plan::TrialKind which = kind.design->kind;
+    const TrialKind which = kind.design->kind;
     open_.assign(scenarios_.size(), true);
-    std::vector<plan::Place> places, last;
+    std::vector<Place> places, last;
     for (int64_t block = 1;; ++block) {
       places = judge::nextBlock(index_, which);
       if (places.empty()) {
@@ -143,7 +139,7 @@ class Run {
       if (budgetIsSpent()) break;
       const uint64_t trials = index_.tally().trials;
       const double seconds = index_.spentSeconds();
-      for (const plan::Place& place : places) runPlace(kind, place, block);
+      for (const Place& place : places) runPlace(kind, place, block);
       // A block is charged to the scenarios that were open when it began.
       for (size_t i = 0; i < open_.size(); ++i) {
         if (!open_[i]) continue;
@@ -165,13 +161,13 @@ class Run {
 
   /// Draws trials of a place until one ends it. A trial that failed or is invalid is repeated, as often as in a
   /// run.
-  void runPlace(const Study::Kind& kind, const plan::Place& place, int64_t block) {
+  void runPlace(const Study::Kind& kind, const Place& place, int64_t block) {
     unsigned failed = 0, invalid = 0;
     while (failed < index_.policy()->attempts && invalid < study_.plan.design.validity.attempts) {
-      const store::TrialStatus status = add(kind, place, block, failed + invalid + 1);
-      failed += status == store::TrialStatus::Failed;
-      invalid += status == store::TrialStatus::Invalid;
-      if (status != store::TrialStatus::Failed && status != store::TrialStatus::Invalid) return;
+      const TrialStatus status = add(kind, place, block, failed + invalid + 1);
+      failed += status == TrialStatus::Failed;
+      invalid += status == TrialStatus::Invalid;
+      if (status != TrialStatus::Failed && status != TrialStatus::Invalid) return;
     }
   }
 
@@ -179,18 +175,18 @@ class Run {
 
   /// Draws how a trial ends, in the order in which the shares were counted: failures of all trials, then trials out
   /// of memory, then disturbed ones, then timeouts.
-  store::TrialStatus drawStatus(const PointEnds& ends) {
-    if (happens(study_.model.lost)) return store::TrialStatus::Failed;
-    if (happens(ends.infeasible)) return store::TrialStatus::Infeasible;
-    if (happens(study_.model.disturbed)) return store::TrialStatus::Invalid;
-    return study_.timeouts && happens(ends.timeouts) ? store::TrialStatus::Timeout : store::TrialStatus::Valid;
+  TrialStatus drawStatus(const PointEnds& ends) {
+    if (happens(study_.model.lost)) return TrialStatus::Failed;
+    if (happens(ends.infeasible)) return TrialStatus::Infeasible;
+    if (happens(study_.model.disturbed)) return TrialStatus::Invalid;
+    return study_.timeouts && happens(ends.timeouts) ? TrialStatus::Timeout : TrialStatus::Valid;
   }
 
   /// Draws one trial and adds it to the index. Returns how it ended.
-  store::TrialStatus add(const Study::Kind& kind, const plan::Place& place, int64_t block, unsigned attempt) {
+  TrialStatus add(const Study::Kind& kind, const Place& place, int64_t block, unsigned attempt) {
     const unsigned number = *index_.number(place);
     const size_t point = study_.point_of[number];
-    store::Trial trial;
+    Trial trial;
     trial.id = ++trials_;
     trial.key = kind.keys[number];
     trial.block = block + kBlocksOfKind * int64_t(kind.design->kind);
@@ -198,18 +194,18 @@ class Run {
     trial.attempt = attempt;
     trial.seconds = kind.seconds;
     trial.status = drawStatus((*kind.ends)[point]);
-    if (trial.status == store::TrialStatus::Timeout) {
+    if (trial.status == TrialStatus::Timeout) {
       trial.seconds = (*kind.ends)[point].limit;
-      trial.limit = std::numeric_limits<double>::infinity();  // counts, as stored timeouts do
+      trial.limit = INFINITY;  // counts, as stored timeouts do
     }
-    if (trial.status == store::TrialStatus::Valid) drawTrial(kind, number, block, trial);
+    if (trial.status == TrialStatus::Valid) drawTrial(kind, number, block, trial);
     index_.add(trial);
     return trial.status;
   }
 
   /// Draws the values of a valid trial. All metrics of the trial use one row of residuals, so that they move
   /// together; a metric that the row lacks is drawn from a normal distribution.
-  void drawTrial(const Study::Kind& kind, unsigned number, int64_t block, store::Trial& trial) {
+  void drawTrial(const Study::Kind& kind, unsigned number, int64_t block, Trial& trial) {
     const std::vector<double>* residuals = nullptr;
     if (kind.residuals) residuals = &(*kind.residuals)[size_t(stream_.uniform() * double(kind.residuals->size()))];
     common_.clear();
@@ -218,13 +214,13 @@ class Run {
     // Without measured residuals half of the variance is the process's own, which moves all of its rows.
     for (size_t i = 0; i < kind.metrics.size(); ++i) common_.push_back(stream_.next());
     for (size_t at = 0; at < rows.size(); ++at) {
-      const plan::Point& point = study_.plan.points[rows[at]];
+      const Point& point = study_.plan.points[rows[at]];
       const std::string key = plan::rowKey(*study_.plan.workloads[point.workload].command, point.parameters);
       drawValues(kind, rows[at], block, residuals, at, trial.rows[key].metrics);
     }
     for (const size_t index : kind.metrics) {
       const std::string& name = study_.model.metrics[index].name;
-      const plan::Metric* metric = study_.plan.findMetric(name);
+      const Metric* metric = study_.plan.findMetric(name);
       if (!metric || !metric->of_process) continue;
       trial.metrics[name] = trial.rows.begin()->second.metrics[name];
       for (auto& [key, row] : trial.rows) row.metrics.erase(name);
@@ -278,8 +274,8 @@ class Run {
 
   /// Judges the trials drawn so far under each scenario, and closes the scenarios that this look of a kind decides.
   /// `look` is null at the end of the study.
-  void judgeOpen(const plan::TrialKind* look) {
-    const plan::Plan& plan = study_.plan;
+  void judgeOpen(const TrialKind* look) {
+    const Plan& plan = study_.plan;
     // Trials that the budget cut off are still wanted, so their verdicts stay open.
     const judge::Evidence evidence = budgetIsSpent() ? judge::gather(index_) : judge::Evidence{index_, {}};
     // Intervals do not depend on bounds, so they are computed once for all scenarios, each of which asks two questions.
@@ -292,7 +288,7 @@ class Run {
     const std::vector<std::optional<judge::Distrust>> untrusted = untrustedOf(evidence);
     for (size_t s = 0; s < scenarios_.size(); ++s) {
       if (look && !open_[s]) continue;
-      std::vector<judge::CriterionResult> results(plan.criteria.size());
+      std::vector<CriterionResult> results(plan.criteria.size());
       for (size_t c = 0; c < plan.criteria.size(); ++c) {
         results[c].verdict = Verdict::Inconclusive;
         results[c].untrusted = untrusted[c];
@@ -310,8 +306,8 @@ class Run {
   std::vector<std::optional<judge::Distrust>> untrustedOf(const judge::Evidence& evidence) const {
     std::vector<std::optional<judge::Distrust>> untrusted(study_.plan.criteria.size());
     if (study_.plan.controls.empty()) return untrusted;
-    judge::Judgement judgement;
-    for (const plan::Criterion& criterion : study_.plan.criteria) {
+    Judgement judgement;
+    for (const Criterion& criterion : study_.plan.criteria) {
       judgement.criteria.emplace_back();
       judgement.criteria.back().name = criterion.name;
       judgement.criteria.back().verdict = Verdict::Pass;
@@ -323,7 +319,7 @@ class Run {
 
   /// Keeps the verdicts of a scenario that ends here. A look decides criteria of its own kind only, and these keep
   /// what it decided.
-  void note(size_t s, const plan::TrialKind* look, const std::vector<judge::CriterionResult>& results,
+  void note(size_t s, const TrialKind* look, const std::vector<CriterionResult>& results,
             const std::vector<judge::MeasuredCriterion>& measured) {
     Ending& ending = drawn_.endings[s];
     std::vector<bool>& kept = spent_[s];
@@ -344,10 +340,10 @@ class Run {
 
   /// Counts coverage and reach of a criterion's cells. The slack forgives rounding, as verdicts do.
   void noteIntervals(size_t c, const std::vector<judge::MeasuredCell>& cells) {
-    const plan::Criterion& criterion = study_.plan.criteria[c];
+    const Criterion& criterion = study_.plan.criteria[c];
     std::vector<std::pair<double, unsigned>> reaches(drawn_.reach[c].size());  // sum and number, by assertion
     for (size_t i = 0; i < cells.size(); ++i) {
-      const judge::CellEstimate& estimate = cells[i].estimate;
+      const CellEstimate& estimate = cells[i].estimate;
       const double truth = study_.truths[c][i], slack = 1e-12 * std::abs(truth);
       if (estimate.interval && !std::isnan(truth)) {
         ++drawn_.coverage[c].cells;
@@ -379,13 +375,13 @@ class Run {
 };
 
 /// Keys are built once: the index takes thousands of trials of each place, and a key holds strings.
-Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths) {
+Study studyOf(const Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths) {
   Study study{plan, model, truths};
   const judge::Index index(plan);
   for (unsigned number = 0; number < index.places(); ++number) {
     // A process ends as its first point does.
     const std::vector<unsigned>& rows = index.rowsOf(number);
-    const plan::Point* point = index.point(index.place(rows.empty() ? number : rows.front()).point);
+    const Point* point = index.point(index.place(rows.empty() ? number : rows.front()).point);
     study.point_of.push_back(size_t(point - plan.points.data()));
     study.rows_of.emplace_back();
     for (const unsigned row : rows) study.rows_of.back().push_back(study.point_of[row]);
@@ -398,13 +394,13 @@ Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std:
     for (const plan::Cell& cell : plan.criteria[c].cells)
       study.steps.back().push_back(cell.term ? stepOf(model, cell) : 0);
   }
-  for (const plan::KindDesign& design : plan.design.kinds) {
-    if (design.kind == plan::TrialKind::Profile) continue;  // no verdict rests on profiles
+  for (const KindDesign& design : plan.design.kinds) {
+    if (design.kind == TrialKind::Profile) continue;  // no verdict rests on profiles
     Study::Kind kind{&design};
     for (size_t i = 0; i < model.metrics.size(); ++i)
       if (model.metrics[i].kind == design.kind) kind.metrics.push_back(i);
-    if (const double* seconds = base::entryOf(model.seconds, design.kind)) kind.seconds = *seconds;
-    if (const auto* residuals = base::entryOf(model.residuals, design.kind); residuals && !residuals->empty())
+    if (const double* seconds = entryOf(model.seconds, design.kind)) kind.seconds = *seconds;
+    if (const auto* residuals = entryOf(model.residuals, design.kind); residuals && !residuals->empty())
       kind.residuals = residuals;
     kind.ends = &model.ends.at(design.kind);
     for (unsigned number = 0; number < index.places(); ++number) {

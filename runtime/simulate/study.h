@@ -16,17 +16,17 @@ namespace expc::simulate {
 
 /// The criteria of a plan with the bounds of its cells moved. Moving a bound is the same as moving the truth, since an
 /// interval moves with what it estimates. So one set of draws serves every truth in question.
-using Scenario = std::vector<plan::Criterion>;
+using Scenario = std::vector<Criterion>;
 
 /// The outcome of one scenario.
 struct Ending {
   /// Conditions, by criterion, that keep it open whatever its intervals say: a control leaves it untrusted, or the
   /// budget was spent before its trials.
   std::vector<bool> untrusted, cut_off;
-  std::vector<judge::Verdict> verdicts;  // by criterion; Inconclusive if a control leaves it untrusted
-  std::map<plan::TrialKind, unsigned> blocks;
-  std::map<plan::TrialKind, uint64_t> trials;  // every attempt counts
-  std::map<plan::TrialKind, double> seconds;   // sum over these attempts
+  std::vector<Verdict> verdicts;  // by criterion; Inconclusive if a control leaves it untrusted
+  std::map<TrialKind, unsigned> blocks;
+  std::map<TrialKind, uint64_t> trials;  // every attempt counts
+  std::map<TrialKind, double> seconds;   // sum over these attempts
 };
 
 /// Number of cells that have an interval and a known truth, and of those whose interval covers that truth.
@@ -47,7 +47,7 @@ struct Drawn {
 struct Study {
   /// One kind of trial, with the parts of the model that concern it.
   struct Kind {
-    const plan::KindDesign* design = nullptr;
+    const KindDesign* design = nullptr;
     std::vector<size_t> metrics = {};   // indices into Model::metrics
     std::vector<store::Key> keys = {};  // by the index's number of the place
     double seconds = 0;                 // of one trial; 0: not known
@@ -55,7 +55,7 @@ struct Study {
     const std::vector<PointEnds>* ends = nullptr;
   };
 
-  const plan::Plan& plan;
+  const Plan& plan;
   const Model& model;
   /// The true value of each cell's term, by criterion and cell, without noise and timeouts; NaN if the term has
   /// none.
@@ -71,16 +71,16 @@ struct Study {
   bool timeouts = true;                           // false: no trial times out, whatever the model says
 };
 /// Prepares a study; `truths` as Study::truths.
-Study studyOf(const plan::Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths);
+Study studyOf(const Plan& plan, const Model& model, const std::vector<std::vector<double>>& truths);
 
 /// Draws one study and judges it under every scenario. The same seed gives the same study. Criteria that
 /// `whyNotSimulated` refuses stay undecided.
 Drawn draw(const Study& study, const std::vector<Scenario>& scenarios, uint64_t seed);
 
 /// Whether something holds of the term, of a part of it, or of a part of a derived metric that it reads.
-bool anyPart(const plan::Plan& plan, const plan::Term& term, function_ref<bool(const plan::Term&)> holds);
+bool anyPart(const Plan& plan, const plan::Term& term, function_ref<bool(const plan::Term&)> holds);
 
 /// The reason why drawn trials cannot decide the criterion; null if they can.
-plan::Why whyNotSimulated(const plan::Plan& plan, const plan::Criterion& criterion);
+plan::Why whyNotSimulated(const Plan& plan, const Criterion& criterion);
 
 }  // namespace expc::simulate

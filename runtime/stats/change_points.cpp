@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -70,7 +69,7 @@ double constantLikelihood(const Sequence& of) {
   double all = squares(z), sum = std::accumulate(z.begin(), z.end(), 0.0), products = 0;
   for (size_t i = 1; i < z.size(); ++i) products += z[i] * z[i - 1];
   const double inner = all - z.front() * z.front() - z.back() * z.back(), inner_sum = sum - z.front() - z.back();
-  double best = -std::numeric_limits<double>::infinity();
+  double best = -INFINITY;
   for (const double r : kFitted) {
     // With w_1 = z_1 sqrt(1 - r²) and w_i = z_i - r z_(i-1): the sum of squares of w, its product with the
     // transformed level, and the squared length of the latter.
@@ -149,7 +148,7 @@ std::optional<Sequence> valuesOf(std::span<const double> values) {
   for (const double value : values) sorted.push_back(std::clamp(value, low, high));
   Sequence sequence = centred(sorted);
   std::ranges::sort(sorted);
-  double least = std::numeric_limits<double>::infinity();
+  double least = INFINITY;
   for (size_t i = 1; i < sorted.size(); ++i)
     if (sorted[i] > sorted[i - 1]) least = std::min(least, sorted[i] - sorted[i - 1]);
   if (std::isfinite(least)) sequence.unknown = least * least / 12;

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <limits>
 #include <random>
 #include <utility>
 
@@ -118,7 +117,7 @@ TEST_CASE("the newest values that lie apart from all others are outlying") {
   REQUIRE(found);
   CHECK(found->count == 1);
   CHECK(found->p < 1e-6);
-  values.push_back(std::numeric_limits<double>::infinity());
+  values.push_back(INFINITY);
   found = newestOutlying(values);
   REQUIRE(found);
   CHECK(found->count == 2);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <numbers>
@@ -45,7 +44,7 @@ double simulateHalfWidth(unsigned n, double confidence) {
 }  // namespace
 
 double expectedHalfWidth(double noise, unsigned pairs, double confidence) {
-  if (pairs < minimumPairs(confidence)) return std::numeric_limits<double>::infinity();
+  if (pairs < minimumPairs(confidence)) return INFINITY;
   const double sigma = std::numbers::sqrt2 * noise;
   if (pairs > kExactPairs)
     return sigma * normalQuantile(0.5 + confidence / 2) * std::sqrt(std::numbers::pi / 3 / pairs);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -17,10 +16,8 @@
 namespace expc::stats {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 bool hasBothInfinities(std::span<const double> values) {
-  return std::ranges::count(values, kInfinity) > 0 && std::ranges::count(values, -kInfinity) > 0;
+  return std::ranges::count(values, INFINITY) > 0 && std::ranges::count(values, -INFINITY) > 0;
 }
 
 /// The number of two-sided intervals [lower(k), upper(m-1-k)] among m ordered statistics.
@@ -76,9 +73,9 @@ NestedIntervals signedRank(std::span<const double> differences) {
   if (differences.empty() || hasNan(differences)) return {};
   // The averages of opposite infinities count as -inf in the lower ends and as +inf in the upper ones. A second set
   // of averages is needed only then.
-  const auto lower = std::make_shared<const WalshAverages>(differences, -kInfinity);
+  const auto lower = std::make_shared<const WalshAverages>(differences, -INFINITY);
   const bool undefined = hasBothInfinities(differences);
-  const auto upper = undefined ? std::make_shared<const WalshAverages>(differences, kInfinity) : lower;
+  const auto upper = undefined ? std::make_shared<const WalshAverages>(differences, INFINITY) : lower;
   const size_t m = lower->size();
 
   // The estimate is certain only if it is the same whichever way those averages are taken.

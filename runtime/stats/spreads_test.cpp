@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace expc::stats {
@@ -21,8 +20,7 @@ TEST_CASE("values scatter inside sessions and between them") {
 TEST_CASE("one session, single values and infinite ones have no two spreads") {
   CHECK_FALSE(spreads(std::vector<double>{1, 2, 3}, std::vector<int64_t>{4, 4, 4}));
   CHECK_FALSE(spreads(std::vector<double>{1, 2, 3}, std::vector<int64_t>{1, 2, 3}));
-  CHECK_FALSE(
-      spreads(std::vector<double>{1, 2, std::numeric_limits<double>::infinity()}, std::vector<int64_t>{1, 1, 2}));
+  CHECK_FALSE(spreads(std::vector<double>{1, 2, INFINITY}, std::vector<int64_t>{1, 1, 2}));
   CHECK_FALSE(spreads(std::vector<double>{}, std::vector<int64_t>{}));
 }
 

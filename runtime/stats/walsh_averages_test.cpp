@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <random>
 
 #include "runtime/stats/estimators.h"
@@ -13,7 +12,7 @@
 namespace expc::stats {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInf = INFINITY;
 
 /// All averages, sorted.
 std::vector<double> stored(const std::vector<double>& values, double undefined) {
@@ -23,7 +22,7 @@ std::vector<double> stored(const std::vector<double>& values, double undefined) 
       const double average = middle(values[i], values[j]);
       averages.push_back(std::isnan(average) ? undefined : average);
     }
-  std::sort(averages.begin(), averages.end());
+  std::ranges::sort(averages);
   return averages;
 }
 
@@ -85,7 +84,7 @@ TEST_CASE("a running median is the upper middle of what came so far") {
     values.push_back(double(random() % 50));
     running.add(values.back());
     std::vector<double> sorted = values;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     CHECK(running.median() == sorted[sorted.size() / 2]);
     CHECK(running.size() == values.size());
   }

@@ -136,14 +136,13 @@ Expected<Contents> Contents::read(const std::string& folder, const Journals& jou
   for (const JournalFile& journal : journals.files) {
     uint64_t lost = 0;
     // Entries that refer to nothing are only counted: their lines are sound, so it is another line that is damaged.
-    auto error = readJournal(
+    TRY(readJournal(
         folder, journal,
         [&](Entry&& entry) {
           lost += !contents.take(std::move(entry));
           return Error::success();
         },
-        damaged);
-    if (error) return error;
+        damaged));
     if (lost > 0)
       damaged.push_back({journal.name, 0, fmt::format("{} entries refer to missing records, or repeat one", lost)});
   }
@@ -159,7 +158,7 @@ std::vector<Trial> Contents::trialsOf(int64_t block) const {
   return found;
 }
 
-uint64_t Contents::nextBlockNumber(const std::string& study, plan::TrialKind kind) const {
+uint64_t Contents::nextBlockNumber(const std::string& study, TrialKind kind) const {
   uint64_t next = 0;
   for (const auto& [id, plan] : blocks)
     if (plan.block.study == study && plan.block.kind == kind) next = std::max(next, plan.block.number + 1);

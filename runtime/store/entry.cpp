@@ -1,4 +1,4 @@
-// Describes the fields of each entry once, for reading and writing (base::JsonRecord), and the line around them:
+// Describes the fields of each entry once, for reading and writing (JsonRecord), and the line around them:
 // canonical JSON, closed by a checksum. A line may come from a stranger, so reading checks every member and never
 // crashes. New fields are optional, since older journals lack them.
 
@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/json_record.h"
@@ -25,8 +26,6 @@ namespace {
 
 using base::JsonErrors;
 using base::JsonPath;
-using base::JsonRecord;
-using base::jsonText;
 using json::Array;
 using json::Object;
 using json::Value;
@@ -42,9 +41,9 @@ static_assert(kNames.size() == std::variant_size_v<Entry>);
 void embedded(JsonRecord& io, JsonRecord::Key key, std::string& text) {
   if (io.reads()) {
     const Value* value = io.in(key);
-    text = value ? base::canonicalJson(*value) : "";
+    text = value ? canonicalJson(*value) : "";
   } else {
-    auto value = expectedToOptional(base::parseJson(text));
+    auto value = expectedToOptional(parseJson(text));
     io.out()[key] = value ? std::move(*value) : jsonText(text);
   }
 }
@@ -149,7 +148,7 @@ void describe(JsonRecord& io, RunEnded& entry) {
 }
 
 /// A place is a point's id, or a pair of point and control. Blocks have many places, so the short form matters.
-void describePlaces(JsonRecord& io, std::vector<plan::Place>& places) {
+void describePlaces(JsonRecord& io, std::vector<Place>& places) {
   if (!io.reads()) {
     io.out()["places"] = toJson(places);
     return;
@@ -265,7 +264,7 @@ std::optional<PlanText> planFromLine(StringRef text) {
 
 std::string toLine(const Entry& entry) {
   // The checksum is spliced in as the last member, so that the line stays one JSON object.
-  std::string text = base::canonicalJson(written(entry));
+  std::string text = canonicalJson(written(entry));
   text.pop_back();
   return fmt::format("{}{}{}\"}}", text, kSum, sumOf(text));
 }
@@ -279,13 +278,13 @@ std::string_view damageOf(std::string_view line) {
 }
 
 Expected<Entry> entryFromLine(std::string_view line) {
-  if (const std::string_view damage = damageOf(line); !damage.empty()) return llvm::createStringError(damage);
+  if (const std::string_view damage = damageOf(line); !damage.empty()) return failure("{}", damage);
   if (auto plan = planFromLine(StringRef(line.data(), line.size() - kSumSize))) return std::move(*plan);
   // From here on the text may be anything with a right checksum, also a stranger's: reading must not trust it.
-  auto value = TRY(base::parseJson(line));
+  auto value = TRY(parseJson(line));
   base::JsonErrors errors;
   const base::JsonPath root;
-  base::JsonRecord io(errors, value, root);
+  JsonRecord io(errors, value, root);
   Entry entry = readEntry(io);
   TRY(errors.take("a line of the journal"));
   return entry;
@@ -299,9 +298,9 @@ void describe(JsonRecord& io, Match& match) {
   io.optional(EXPC_NAMED(match, built_in, command));
 }
 
-Array toJson(const std::vector<plan::Place>& places) {
+Array toJson(const std::vector<Place>& places) {
   Array array;
-  for (const plan::Place& place : places) {
+  for (const Place& place : places) {
     if (place.control.empty())
       array.push_back(jsonText(place.point));
     else
@@ -311,7 +310,7 @@ Array toJson(const std::vector<plan::Place>& places) {
 }
 
 void describe(JsonRecord& io, RunClaims& judged) {
-  using Planned = std::pair<plan::TrialKind, RunClaims::Planned>;
+  using Planned = std::pair<TrialKind, RunClaims::Planned>;
   std::vector<Planned> kinds(judged.planned.begin(), judged.planned.end());
   io.list("planned", kinds, [](JsonRecord& inner, Planned& kind) {
     inner.required("kind", kind.first);

@@ -103,6 +103,6 @@ Expected<Entry> entryFromLine(std::string_view line);
 void describe(base::JsonRecord& io, Worker& worker);
 void describe(base::JsonRecord& io, Match& match);
 void describe(base::JsonRecord& io, RunClaims& judged);
-json::Array toJson(const std::vector<plan::Place>& places);
+json::Array toJson(const std::vector<Place>& places);
 
 }  // namespace expc::store

@@ -63,7 +63,7 @@ Expected<std::unique_ptr<llvm::MemoryBuffer>> openJournal(const std::string& pat
 
 /// Makes the folder durable: a file that is on the disk but has no durable name is lost with the power.
 void syncFolder(const std::string& folder) {
-  const base::Descriptor directory(open(pathOf(folder, "").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor directory(open(pathOf(folder, "").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory >= 0) fsync(directory);
 }
 
@@ -218,8 +218,8 @@ Expected<std::unique_ptr<JournalWriter>> JournalWriter::make(const std::string& 
   unlink(hidden_path.c_str());  // left by a writer that was killed
   // O_EXCL: two writers cannot make the same journal. O_NOFOLLOW: a link in its place is not followed.
   if (hidden) writer.path_ = hidden_path;
-  writer.fd_ = base::Descriptor(
-      open(writer.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666));
+  writer.fd_ =
+      Descriptor(open(writer.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (writer.fd_ < 0 && errno == EEXIST) {
     return failure("{}: another process has just started to write here; run the same command once it has finished",
                    writer.path_);

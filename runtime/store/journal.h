@@ -119,7 +119,7 @@ class JournalWriter {
   bool hidden_ = false;
   std::unique_ptr<aiocb> sync_;  // a sync that is under way
   int sync_error_ = 0;           // the error of a sync that is over
-  base::Descriptor fd_;
+  Descriptor fd_;
 };
 
 }  // namespace expc::store

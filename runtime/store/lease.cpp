@@ -86,7 +86,7 @@ struct Found {
 /// The lease that is there. The file is opened, because a network file system may show the cached time of a file
 /// otherwise. Something that is not a regular file (a link, a pipe) counts as an unreadable lease.
 std::optional<Found> find(const std::string& path) {
-  const base::Descriptor fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const Descriptor fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (fd < 0 && errno == ENOENT) return std::nullopt;
   Found found;
   struct stat state{};
@@ -116,8 +116,8 @@ bool staysSilent(const std::string& path, const Found& found, const LeasePatienc
 
 /// Keeps two takers on one host apart. Across hosts flock may do nothing; there removeStale's check of the text
 /// after the rename must suffice.
-base::Descriptor lockFolder(const std::string& folder) {
-  base::Descriptor fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+Descriptor lockFolder(const std::string& folder) {
+  Descriptor fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const double end = bootSeconds() + kLockPatience;
   while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && bootSeconds() < end) nap();
   return fd;
@@ -140,11 +140,10 @@ bool removeStale(const std::string& path, const std::string& judged) {
 
 /// Tries to make the lease. Returns its descriptor, or an invalid one if the lease exists. `now` gets the time of
 /// the file server, from the file's own time stamp.
-Expected<base::Descriptor> create(const std::string& folder, const std::string& path, const std::string& text,
-                                  double& now) {
+Expected<Descriptor> create(const std::string& folder, const std::string& path, const std::string& text, double& now) {
   // Written under a name of our own first, so that nobody ever reads half a lease.
   const std::string temporary = fmt::format("{}.new.{}", path, LeaseHolder::self("").token);
-  base::Descriptor fd(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  Descriptor fd(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (fd < 0) return files::cannotWrite(folder, errno);
   struct stat state{};
   int error = 0;
@@ -157,7 +156,7 @@ Expected<base::Descriptor> create(const std::string& folder, const std::string& 
   if (!error && link(temporary.c_str(), path.c_str()) != 0) error = errno;
   unlink(temporary.c_str());
   if (!error) return fd;
-  if (error == EEXIST) return base::Descriptor();
+  if (error == EEXIST) return Descriptor();
   return files::cannotWrite(folder, error);
 }
 
@@ -189,7 +188,7 @@ LeaseHolder LeaseHolder::self(std::string_view purpose) {
 
 LeaseHolder LeaseHolder::fromText(std::string_view text) {
   LeaseHolder holder;
-  const auto value = expectedToOptional(base::parseJson(text));
+  const auto value = expectedToOptional(parseJson(text));
   const json::Object* object = value ? value->getAsObject() : nullptr;
   if (!object) return holder;
   for (const auto& [name, member] : kTexts)
@@ -201,8 +200,8 @@ LeaseHolder LeaseHolder::fromText(std::string_view text) {
 
 std::string LeaseHolder::toText() const {
   json::Object object{{"pid", pid}, {"start_ticks", int64_t(start_ticks)}};
-  for (const auto& [name, member] : kTexts) object[name] = base::jsonText(this->*member);
-  return base::canonicalJson(std::move(object)) + "\n";
+  for (const auto& [name, member] : kTexts) object[name] = jsonText(this->*member);
+  return canonicalJson(std::move(object)) + "\n";
 }
 
 std::string LeaseHolder::name() const {
@@ -227,7 +226,7 @@ Expected<Lease> Lease::acquire(const std::string& folder, std::string_view purpo
     double now = 0;
     // Judging and removing happen under the lock; the long watching does not, so nobody waits for it.
     {
-      const base::Descriptor lock = lockFolder(folder);
+      const Descriptor lock = lockFolder(folder);
       auto made = TRY(create(folder, path, text, now));
       if (made >= 0) return Lease(path, std::move(made), text);
       found = find(path);

@@ -70,12 +70,12 @@ class Lease {
   void release();
 
  private:
-  Lease(std::string path, base::Descriptor fd, std::string text)
+  Lease(std::string path, Descriptor fd, std::string text)
       : path_(std::move(path)), text_(std::move(text)), fd_(std::move(fd)) {}
   bool ours() const;
 
   std::string path_, text_;
-  base::Descriptor fd_;
+  Descriptor fd_;
   double beat_ = -1;  // last renewal, by the clock that runs while the machine sleeps
 };
 

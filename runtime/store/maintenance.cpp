@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <map>
-#include <memory>
 #include <set>
 #include <utility>
 #include <variant>
@@ -48,15 +47,14 @@ Expected<Compacted> compact(const std::string& folder, std::vector<std::string>&
   const std::vector<JournalFile>& journals = store->journals().files;
   Compacted done;
   done.journals = journals.size();
-  auto made = TRY(JournalWriter::create(folder, journals, store->name(), JournalWriter::Appears::InsteadOfOthers));
-  const std::unique_ptr<JournalWriter> writer = std::move(made);
+  auto writer = TRY(JournalWriter::create(folder, journals, store->name(), JournalWriter::Appears::InsteadOfOthers));
   std::vector<DamagedLine> damaged = store->journals().missing;
   // Lines are copied as they are, so nothing about a record can change. Only plans that several journals repeat are
   // written once.
   std::set<std::string> plans;
   for (const JournalFile& journal : journals) {
     done.bytes_before += journal.bytes;
-    auto error = readJournal(
+    TRY(readJournal(
         folder, journal,
         [&](Entry&& entry) -> Error {
           if (std::holds_alternative<Opened>(entry)) return Error::success();
@@ -64,8 +62,7 @@ Expected<Compacted> compact(const std::string& folder, std::vector<std::string>&
             return Error::success();
           return writer->append(entry, OnDisk::Sometime);
         },
-        damaged);
-    if (error) return error;
+        damaged));
   }
   if (!damaged.empty())
     return failure("{}; nothing was changed: restore the journals from a backup, or do without compacting",
@@ -128,14 +125,14 @@ class Merger {
 
   /// Where a record came into being: in the other store, or where that store has it from.
   Origin originOf(const std::string& what, int64_t theirs) const {
-    return base::valueIn(origins_, std::pair(what, theirs)).value_or(Origin{from_.name, what, theirs});
+    return valueIn(origins_, std::pair(what, theirs)).value_or(Origin{from_.name, what, theirs});
   }
 
   /// Our number of one of their records that is here already; 0 if it is not.
   int64_t ours(const std::string& what, int64_t theirs) const {
     const Origin origin = originOf(what, theirs);
     if (origin.store == into_.name()) return origin.number;  // they have it from us
-    return base::valueIn(into_.contents().adopted, origin).value_or(0);
+    return valueIn(into_.contents().adopted, origin).value_or(0);
   }
 
   /// Notes that their record is here now, under number `ours`, and counts it.
@@ -189,12 +186,11 @@ class Merger {
         TRY(takeOutput(theirs, at->second->id));
         return adopt("trial", theirs, at->second->id, done_.known);
       }
-    auto number = TRY(into_.beginTrial(trial));
-    trial.id = number;
+    trial.id = TRY(into_.beginTrial(trial));
     // Boot times of another machine mean nothing here, so the end has none.
     TRY(into_.endTrial(trial, {trial.started + trial.seconds, 0}));
-    TRY(takeOutput(theirs, number));
-    return adopt("trial", theirs, number, done_.trials);
+    TRY(takeOutput(theirs, trial.id));
+    return adopt("trial", theirs, trial.id, done_.trials);
   }
 
   /// Copies a trial's kept output, also for trials that were known before: an older expc went on without it when

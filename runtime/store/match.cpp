@@ -48,17 +48,15 @@ std::string partChanges(const std::string& of, const Match& then, const Match& n
 
 /// One digest of everything that a point reads: data files, the command's program and inputs, and prepared files.
 /// "" if it reads nothing.
-std::string dataOf(const plan::Plan& plan, const plan::Point& point,
-                   const std::map<std::string, std::string>& digests) {
+std::string dataOf(const Plan& plan, const Point& point, const std::map<std::string, std::string>& digests) {
   // Digests, not paths: data that was moved still counts. A set, so that the order of parameters does not matter.
   std::set<std::string> found;
   for (const std::string& path : dataPathsOf(point, plan.data_paths))
-    if (const auto* digest = base::entryOf(digests, path)) found.insert(*digest);
+    if (const auto* digest = entryOf(digests, path)) found.insert(*digest);
   const plan::Workload& workload = plan.workloads[point.workload];
-  if (const auto* command = workload.command ? base::entryOf(digests, commandKey(workload)) : nullptr)
-    found.insert(*command);
+  if (const auto* command = workload.command ? entryOf(digests, commandKey(workload)) : nullptr) found.insert(*command);
   for (const std::string& file : preparedFilesOf(plan, point, digests))
-    if (const auto* digest = base::entryOf(digests, file)) found.insert(file + " " + *digest);
+    if (const auto* digest = entryOf(digests, file)) found.insert(file + " " + *digest);
   std::string joined;
   for (const std::string& digest : found) joined += digest + "\n";
   return joined.empty() ? "" : base::shortHash(joined);
@@ -66,17 +64,16 @@ std::string dataOf(const plan::Plan& plan, const plan::Point& point,
 
 /// Digests of how each metric of this kind is read, and of each expectation. Names of expectations are their
 /// digests, since they have no others.
-std::map<std::string, std::string> readingsOf(const plan::Plan& plan, const plan::Command& command,
-                                              plan::TrialKind kind) {
+std::map<std::string, std::string> readingsOf(const Plan& plan, const plan::Command& command, TrialKind kind) {
   std::map<std::string, std::string> readings;
   std::string rows;  // how rows are told apart
-  for (const plan::CommandMetric& key : command.inside) rows += "\n" + base::canonicalJson(plan::toJson(key));
+  for (const plan::CommandMetric& key : command.inside) rows += "\n" + canonicalJson(plan::toJson(key));
   for (const plan::Expectation& expectation : command.expectations) {
-    const std::string digest = base::shortHash(base::canonicalJson(base::written(expectation)));
+    const std::string digest = base::shortHash(canonicalJson(base::written(expectation)));
     readings["expect " + digest] = digest;
   }
   for (const plan::CommandMetric& metric : command.metrics) {
-    const plan::Metric* asked = plan.findMetric(metric.name);
+    const Metric* asked = plan.findMetric(metric.name);
     if (!asked || asked->kind != kind) continue;
     // From and Take have numbers of their own, which never change: stored trials would not count any more.
     std::string reading =
@@ -123,7 +120,7 @@ std::string changeOf(const std::string& name, StringRef was, StringRef is) {
 
 /// The arguments of the point's command, with its parameters in place. Values that differ per trial stay as
 /// `${seed}`.
-std::vector<std::string> argumentsAt(const plan::Point& point, const plan::Command& command,
+std::vector<std::string> argumentsAt(const Point& point, const plan::Command& command,
                                      const std::vector<std::string>& arguments) {
   // The names that differ per trial expand to themselves.
   std::map<std::string, std::string> values;
@@ -133,10 +130,8 @@ std::vector<std::string> argumentsAt(const plan::Point& point, const plan::Comma
   for (const plan::Service& service : command.services)
     differs(service.name + ".host"), differs(service.name + ".port");
   for (const auto& [name, value] : point.parameters) plan::addArgument(values, name, value);
-  auto texts = plan::expandArguments(arguments, values);
-  if (texts) return std::move(*texts);
-  consumeError(texts.takeError());  // a stored plan may be older than the check
-  return {};
+  // A stored plan may be older than the check of its arguments.
+  return expectedToOptional(plan::expandArguments(arguments, values)).value_or(std::vector<std::string>());
 }
 
 }  // namespace
@@ -152,7 +147,7 @@ void replaceTexts(Value& value, const std::function<std::string(const std::strin
 }
 
 /// Paths can stand anywhere in a parameter, also in lists and objects.
-std::set<std::string> dataPathsOf(const plan::Point& point, const std::vector<std::string>& paths) {
+std::set<std::string> dataPathsOf(const Point& point, const std::vector<std::string>& paths) {
   std::set<std::string> found;
   if (paths.empty()) return found;
   Value parameters = Object(point.parameters);
@@ -172,28 +167,27 @@ bool isPartKey(const std::string& key) {
   return of.size() < key.size() && (of == kVariable || of.starts_with("command "));
 }
 
-std::string preparedFolder(const plan::Plan& plan, const plan::Point& point,
-                           const std::map<std::string, std::string>& digests) {
+std::string preparedFolder(const Plan& plan, const Point& point, const std::map<std::string, std::string>& digests) {
   const plan::Workload& workload = plan.workloads[point.workload];
   if (!workload.command || !workload.command->preparation) return "";
-  plan::Point told;  // has only the parameters that the preparation is told
+  Point told;  // has only the parameters that the preparation is told
   for (const std::string& argument : workload.command->preparation->arguments) {
-    auto names = plan::namesIn(argument);
-    if (!names) return consumeError(names.takeError()), "";
+    const auto names = expectedToOptional(plan::namesIn(argument));
+    if (!names) return "";
     for (const std::string& name : *names)
       if (const Value* value = point.parameters.get(name)) told.parameters[name] = *value;
   }
   Object data;
   for (const std::string& path : dataPathsOf(told, plan.data_paths))
-    if (const auto* digest = base::entryOf(digests, path)) data[path] = *digest;
-  Object key{{"workload", base::jsonText(workload.name)},
-             {"command", base::valueIn(digests, commandKey(workload)).value_or("")},
+    if (const auto* digest = entryOf(digests, path)) data[path] = *digest;
+  Object key{{"workload", jsonText(workload.name)},
+             {"command", valueIn(digests, commandKey(workload)).value_or("")},
              {"parameters", Object(told.parameters)},
              {"data", std::move(data)}};
-  return "prepared/" + base::shortHash(base::canonicalJson(std::move(key)));
+  return "prepared/" + base::shortHash(canonicalJson(std::move(key)));
 }
 
-std::set<std::string> preparedFilesOf(const plan::Plan& plan, const plan::Point& point,
+std::set<std::string> preparedFilesOf(const Plan& plan, const Point& point,
                                       const std::map<std::string, std::string>& digests) {
   const std::string folder = preparedFolder(plan, point, digests);
   if (folder.empty()) return {};
@@ -214,7 +208,7 @@ std::set<std::string> preparedFilesOf(const plan::Plan& plan, const plan::Point&
   return files;
 }
 
-std::vector<std::string> startedWith(const plan::Plan& plan, const plan::Point& point) {
+std::vector<std::string> startedWith(const Plan& plan, const Point& point) {
   const plan::Workload& workload = plan.workloads[point.workload];
   std::vector<std::string> texts;
   const auto say = [&](const std::string& name, const Value& value) {
@@ -255,7 +249,7 @@ std::string changes(const std::map<std::string, std::string>& then, const std::m
     return values ? fmt::format(" ('{}')", base::elided(value, kShownValue)) : "";
   };
   for (const auto& [name, value] : then) {
-    const std::string* found = base::entryOf(now, name);
+    const std::string* found = entryOf(now, name);
     if (!found)
       texts.push_back(fmt::format("{} is gone{}", name, about(value)));
     else if (*found != value)
@@ -266,15 +260,15 @@ std::string changes(const std::map<std::string, std::string>& then, const std::m
   return llvm::join(texts, ", ");
 }
 
-std::string otherPoint(const plan::Plan& then, const plan::Point& was, const plan::Plan& now, const plan::Point* is) {
+std::string otherPoint(const Plan& then, const Point& was, const Plan& now, const Point* is) {
   using Names = std::map<std::string, std::string>;
-  const auto factors = [](const plan::Plan& plan) {
+  const auto factors = [](const Plan& plan) {
     Names names;
     for (const plan::Factor& factor : plan.factors) names["factor " + factor.name];
     return names;
   };
   // The parts of a point and its workload that make its id.
-  const auto parts = [](const plan::Plan& plan, const plan::Point& point) {
+  const auto parts = [](const Plan& plan, const Point& point) {
     const plan::Workload& workload = plan.workloads[point.workload];
     Names of{{"version", std::to_string(workload.version)}};
     if (!workload.command) of["workload"] = workload.name;
@@ -290,13 +284,13 @@ std::string otherPoint(const plan::Plan& then, const plan::Point& was, const pla
   return is ? changes(parts(then, was), parts(now, *is), true) : "";
 }
 
-std::string settingsText(const plan::Plan& plan, plan::TrialKind kind) {
-  const plan::KindDesign* design = plan::designOf(plan, kind);
-  return design ? base::canonicalJson(Value(Object(design->settings))) : "{}";
+std::string settingsText(const Plan& plan, TrialKind kind) {
+  const KindDesign* design = plan::designOf(plan, kind);
+  return design ? canonicalJson(Value(Object(design->settings))) : "{}";
 }
 
-TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind kind, const Match& match) {
-  const plan::Point& point = *plan.findPoint(place.point);
+TrialKey keyOf(const Plan& plan, const Place& place, TrialKind kind, const Match& match) {
+  const Point& point = *plan.findPoint(place.point);
   const plan::Workload& workload = plan.workloads[point.workload];
   TrialKey key;
   key.place = place;
@@ -311,11 +305,11 @@ TrialKey keyOf(const plan::Plan& plan, const plan::Place& place, plan::TrialKind
   return key;
 }
 
-RunClaimsPtr claimsOf(const plan::Plan& plan) {
+RunClaimsPtr claimsOf(const Plan& plan) {
   RunClaims judged;
-  for (const plan::KindDesign& design : plan.design.kinds)
+  for (const KindDesign& design : plan.design.kinds)
     judged.planned[design.kind] = {design.repeat, design.looks, !design.until.empty()};
-  for (const plan::Criterion& criterion : plan.criteria) {
+  for (const Criterion& criterion : plan.criteria) {
     // A claim without a confidence is about the trials themselves, and an infeasible one about no data: neither
     // spends alpha.
     for (const plan::Cell& cell : criterion.cells)
@@ -339,8 +333,8 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
     return fmt::format("measured with other settings of {} trials: {}", plan::toString(key.kind), key.settings);
   if (key.worker_build != now.worker_build) return "measured by another worker build";
   // Looked for only where something differs.
-  const auto point = [&]() -> const plan::Point& { return *plan_.findPoint(key.place.point); };
-  const auto is_command = [&](const plan::Point& of) { return plan_.workloads[of.workload].command.has_value(); };
+  const auto point = [&]() -> const Point& { return *plan_.findPoint(key.place.point); };
+  const auto is_command = [&](const Point& of) { return plan_.workloads[of.workload].command.has_value(); };
   if (key.environment_class != now.environment_class)
     return fmt::format(
         "measured in a different environment (devices, driver, libraries, CPU model, or the variables that commands "
@@ -351,7 +345,7 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
   if (key.data == now.data && !std::ranges::includes(key.readings, now.readings))
     return "the study now reads a metric or an expectation differently (`expc extract` re-reads stored output)";
   if (key.data != now.data) {
-    const plan::Point& of = point();
+    const Point& of = point();
     std::string why =
         is_command(of) ? "measured with another program, other inputs or data" : "the data files have changed since";
     if (!then) return why;
@@ -360,7 +354,7 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
     std::set<std::string> paths = dataPathsOf(of, plan_.data_paths);
     paths.merge(preparedFilesOf(plan_, of, match_.data_digests));
     for (const std::string& path : paths) {
-      const auto digestIn = [&](const Match& match) { return base::valueIn(match.data_digests, path).value_or(""); };
+      const auto digestIn = [&](const Match& match) { return valueIn(match.data_digests, path).value_or(""); };
       const std::string was = digestIn(*then), is = digestIn(match_);
       if (is.empty()) continue;
       if (was.empty())
@@ -373,7 +367,7 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
   // A plan without the control must not count its trials as the point's own.
   const bool known =
       key.place.control.empty() || std::ranges::any_of(plan_.controls, [&](const plan::Control& control) {
-        const plan::Point* of = plan_.findPoint(control.point);
+        const Point* of = plan_.findPoint(control.point);
         return control.name == key.place.control && of && plan_.startedFor(*of).id == key.place.point;
       });
   if (!known) return fmt::format("belongs to the control {}, which the plan does not have", key.place.control);
@@ -383,7 +377,7 @@ std::string Counting::objection(const TrialKey& key, const Match* then) const {
 std::string Counting::objection(const Trial& trial) const {
   if (trial.status != TrialStatus::Valid) return "";
   // A series counts as held; a derived metric is computed from others, so a trial has none.
-  for (const plan::Metric& metric : plan_.metrics) {
+  for (const Metric& metric : plan_.metrics) {
     if (metric.kind != trial.key->kind || metric.derived) continue;
     if (!trial.tellsOf(metric.name)) return fmt::format("the metric {} was not measured", metric.name);
   }

@@ -98,7 +98,7 @@ struct Session {
 struct Block {
   int64_t id = 0;
   std::string study;
-  plan::TrialKind kind = plan::TrialKind::Timed;
+  TrialKind kind = TrialKind::Timed;
   uint64_t number = 0;  // within study and kind
   uint64_t seed = 0;
   int64_t session = 0;
@@ -106,8 +106,8 @@ struct Block {
 
 /// Everything that decides for which plans a trial counts: what it measured, and with what.
 struct TrialKey {
-  plan::Place place;
-  plan::TrialKind kind = plan::TrialKind::Timed;
+  Place place;
+  TrialKind kind = TrialKind::Timed;
   std::string settings;  // canonical JSON of the kind's settings
   std::string data;      // digest of the data, program and inputs that the point reads; "" if it reads none
   /// For a command: how each of its metrics of this kind is read, and its expectations, as digests by name. A
@@ -133,7 +133,7 @@ struct TrialStart {
   std::string devices;  // JSON: the slots used; on several nodes each names its `node`
   unsigned nodes = 1;   // on which it ran
 
-  /// For base::JsonRecord: the members that a journal's entry holds as they are.
+  /// For JsonRecord: the members that a journal's entry holds as they are.
   void describe(auto& io) {
     io.required("trial", id, "run", run, "session", session, "block", block, "position", position, "attempt", attempt,
                 "limit", limit, "started", started);
@@ -157,7 +157,7 @@ struct Values {
     if (value && std::erase(not_on_device, metric) > 0) metrics[metric] = *value;
   }
   /// Sets the values of a metric that was sampled, if it had none: the mean of shares, else the largest.
-  void supply(const plan::Metric& metric, const std::vector<double>& samples) {
+  void supply(const Metric& metric, const std::vector<double>& samples) {
     if (samples.empty()) return;
     if (!metric.series) {
       const double sum = std::accumulate(samples.begin(), samples.end(), 0.0);
@@ -211,7 +211,7 @@ struct Trial : TrialStart, TrialResult {
   Key key;  // never null in a trial that was read from a store
 
   /// The point or control that the trial measured.
-  const plan::Place& place() const { return key->place; }
+  const Place& place() const { return key->place; }
   bool onNullCards() const { return key->onNullCards(); }
 };
 
@@ -246,7 +246,7 @@ struct RunClaims {
     std::vector<unsigned> looks;
     std::optional<bool> adaptive;  // whether repetitions stopped by the width of intervals; absent: not known
   };
-  std::map<plan::TrialKind, Planned> planned;
+  std::map<TrialKind, Planned> planned;
   std::set<std::string> subjects;  // plan::subjectOf each cell of a criterion with a confidence
 };
 /// Null: unknown.
@@ -293,8 +293,8 @@ struct Run {
 /// A block with its order, so that an interrupted one can be continued.
 struct BlockPlan {
   Block block;
-  std::string settings;             // canonical JSON of the kind's settings
-  std::vector<plan::Place> places;  // in running order
+  std::string settings;       // canonical JSON of the kind's settings
+  std::vector<Place> places;  // in running order
 };
 
 /// A run that judged, or that ended before it could. It is a look at everything that its trials and the earlier
@@ -324,3 +324,7 @@ struct Results {
 };
 
 }  // namespace expc::store
+
+namespace expc {
+using store::Results, store::Trial, store::TrialStatus;
+}

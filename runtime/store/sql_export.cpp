@@ -121,7 +121,7 @@ class Tables {
   static int bind(sqlite3_stmt* to, int column, int64_t value) { return sqlite3_bind_int64(to, column, value); }
   /// SQLite stores NaN as NULL, which means "not on this device" here. A value that diverged is stored as infinity.
   static int bind(sqlite3_stmt* to, int column, double value) {
-    return sqlite3_bind_double(to, column, std::isnan(value) ? HUGE_VAL : value);
+    return sqlite3_bind_double(to, column, std::isnan(value) ? INFINITY : value);
   }
   // SQLITE_STATIC: values live until the row is written. An empty text needs a pointer, since a null one is NULL.
   static int bind(sqlite3_stmt* to, int column, std::string_view value) {
@@ -138,7 +138,7 @@ class Tables {
 };
 
 /// Members that hold structure are written as JSON texts, which SQLite can take apart (json_extract).
-std::string jsonOf(json::Value value) { return base::canonicalJson(value); }
+std::string jsonOf(json::Value value) { return canonicalJson(value); }
 
 std::string jsonOf(const std::vector<Worker>& workers) {
   json::Array array;

@@ -59,9 +59,9 @@ std::string spoolPath(const std::string& store) {
 }
 
 /// No descriptor, and errno, if the file cannot be opened or is not a regular file of this user.
-base::Descriptor openSpool(const std::string& path, int flags) {
+Descriptor openSpool(const std::string& path, int flags) {
   // Created for this user alone. A link, a pipe or somebody else's file is refused.
-  base::Descriptor fd(open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+  Descriptor fd(open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   struct stat state{};
   if (fd < 0 || (fstat(fd, &state) == 0 && S_ISREG(state.st_mode) && state.st_uid == getuid())) return fd;
   errno = EPERM;
@@ -72,7 +72,7 @@ base::Descriptor openSpool(const std::string& path, int flags) {
 /// the entry is, or that it is lost.
 Error spool(const std::string& store, const Entry& entry) {
   const std::string path = spoolPath(store), line = toLine(entry) + "\n";
-  const base::Descriptor fd = openSpool(path, O_WRONLY | O_CREAT | O_APPEND);
+  const Descriptor fd = openSpool(path, O_WRONLY | O_CREAT | O_APPEND);
   struct stat before{};
   const int error = fd < 0 || fstat(fd, &before) != 0 ? errno : files::writeAll(fd, line);
   // A failed write leaves nothing: neither a part of a line nor an empty file.
@@ -87,7 +87,7 @@ Error spool(const std::string& store, const Entry& entry) {
 /// ours.
 std::vector<Entry> spooled(const std::string& store) {
   std::vector<Entry> entries;
-  const base::Descriptor fd = openSpool(spoolPath(store), O_RDONLY);
+  const Descriptor fd = openSpool(spoolPath(store), O_RDONLY);
   std::string text;
   char piece[65536];
   for (ssize_t size; fd >= 0 && (size = read(fd, piece, sizeof piece)) > 0;) text.append(piece, size_t(size));
@@ -200,7 +200,7 @@ Error Store::takeSpooled(std::vector<std::string>& messages) {
   unsigned late = 0;
   std::erase_if(entries, [&](const Entry& entry) {  // a killed run may have taken it before it could remove the spool
     const auto* end = std::get_if<TrialEnded>(&entry);
-    const Trial* trial = end ? base::entryOf(contents_.trials, end->trial.id) : nullptr;
+    const Trial* trial = end ? entryOf(contents_.trials, end->trial.id) : nullptr;
     if (!trial) return true;
     late += trial->status == TrialStatus::Interrupted;
     return trial->status != TrialStatus::Running;
@@ -245,8 +245,7 @@ Error Store::append(const Entry& entry, OnDisk when) {
   // The journal is made with the first entry, so that a run that measures nothing leaves no file.
   if (!journal_) {
     const auto appears = whole_ ? JournalWriter::Appears::Whole : JournalWriter::Appears::AtOnce;
-    auto journal = TRY(JournalWriter::create(folder_, before_.files, name_, appears));
-    journal_ = std::move(journal);
+    journal_ = TRY(JournalWriter::create(folder_, before_.files, name_, appears));
   }
   // A hidden journal becomes durable as a whole, when it is published.
   TRY(journal_->append(entry, whole_ ? OnDisk::Sometime : when));

@@ -41,7 +41,7 @@ struct Contents {
   bool take(Entry entry);
 
   /// One more than the largest number of the study's blocks of a kind; 0 if there is none.
-  uint64_t nextBlockNumber(const std::string& study, plan::TrialKind kind) const;
+  uint64_t nextBlockNumber(const std::string& study, TrialKind kind) const;
   /// The trials of a block, whatever their status, by id.
   std::vector<Trial> trialsOf(int64_t block) const;
 
@@ -92,16 +92,16 @@ class Store {
   /// run executed as many blocks at a time as the plan does (design.share). Without such a run the results are
   /// empty and give the reason, also if the points' trials were measured for other studies. Results of simulated
   /// GPUs count only if there are no others.
-  Results load(const plan::Plan& plan, const std::optional<Match>& match = std::nullopt) const;
+  Results load(const Plan& plan, const std::optional<Match>& match = std::nullopt) const;
   /// The results without a match; `null_cards`, if given, restricts the runs to those on simulated GPUs, or to the
   /// others.
-  Results loadLatest(const plan::Plan& plan, std::optional<bool> null_cards) const;
+  Results loadLatest(const Plan& plan, std::optional<bool> null_cards) const;
   /// Every ended trial of the plan's points, whatever its key, by id.
-  std::vector<Trial> endedTrials(const plan::Plan& plan) const;
+  std::vector<Trial> endedTrials(const Plan& plan) const;
   /// Trials whose end is not recorded, by id; beside a living writer these are running.
   std::vector<Trial> unendedTrials() const;
   /// The run whose match load() takes. Null if there is none, like the next two.
-  const Run* latestRun(const plan::Plan& plan) const;
+  const Run* latestRun(const Plan& plan) const;
   /// The newest session on the same nodes, in the same lane.
   const Session* latestSession(const SessionPlace& place) const;
   /// The newest block of the study in a session.
@@ -189,7 +189,7 @@ struct PartResults {
   Results results;
   /// The plan of the run that they count for, if that plan is the one asked about: it says what that machine could
   /// run. Absent if the study was another one then, or cannot be read any more.
-  std::optional<plan::Plan> plan;
+  std::optional<Plan> plan;
   std::optional<unsigned> share;  // blocks that the run executed at a time; absent if its plan cannot be read any more
   /// For a part that leaves out trials of earlier runs on its machine: the results with them. Verdicts on those
   /// trials were looks at the same data.
@@ -201,7 +201,7 @@ std::string measuredWithText(unsigned share);
 
 /// The results of the newest run of the study that belongs to this part. Nothing if no run does. Results of
 /// simulated GPUs count only if there are no others.
-std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part);
+std::optional<PartResults> loadPart(const Store& store, const Plan& plan, const Part& part);
 
 /// Everything that a store holds of a plan's points, whether it counts or not; exports write it.
 struct History {
@@ -211,6 +211,6 @@ struct History {
 };
 
 /// Every ended trial of the plan's points that belongs to the part, with its block and session.
-History history(const Store& store, const plan::Plan& plan, const Part& part = {});
+History history(const Store& store, const Plan& plan, const Part& part = {});
 
 }  // namespace expc::store

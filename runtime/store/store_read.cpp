@@ -29,9 +29,9 @@ namespace expc::store {
 namespace {
 
 /// The plan of a run; nothing if it cannot be read any more (it is older than the reader, or damaged).
-std::optional<plan::Plan> planOf(const Run& run, const Contents& contents) {
-  auto value = base::parseJson(contents.plans.at(run.plan_json));
-  return expectedToOptional(value ? plan::planFromJson(*value) : Expected<plan::Plan>(value.takeError()));
+std::optional<Plan> planOf(const Run& run, const Contents& contents) {
+  auto value = parseJson(contents.plans.at(run.plan_json));
+  return expectedToOptional(value ? plan::planFromJson(*value) : Expected<Plan>(value.takeError()));
 }
 
 /// Whether a run recorded everything about what it judged; runs of older versions did not.
@@ -45,7 +45,7 @@ RunClaimsPtr completed(const RunClaimsPtr& judged, const RunClaimsPtr& of_plan) 
   if (!judged || !of_plan) return judged ? judged : of_plan;
   RunClaims all = *judged;
   for (auto& [kind, planned] : all.planned)
-    if (const auto* found = base::entryOf(of_plan->planned, kind); found && !planned.adaptive)
+    if (const auto* found = entryOf(of_plan->planned, kind); found && !planned.adaptive)
       planned.adaptive = found->adaptive;
   return std::make_shared<const RunClaims>(std::move(all));
 }
@@ -72,30 +72,30 @@ std::vector<PastLook> looksIn(const Contents& contents) {
 
 /// Subjects of the current plan's claims that `run` judged with another version of the program: a raised version of
 /// a workload (whose points have other ids), or other files. `then` is the plan of that run.
-std::set<std::string> otherPrograms(const plan::Plan& now, const Match& match, const plan::Plan& then, const Run& run,
+std::set<std::string> otherPrograms(const Plan& now, const Match& match, const Plan& then, const Run& run,
                                     const RunClaims& judged) {
   // Ids differ between versions, so points are matched by workload and label.
-  std::map<std::pair<std::string, std::string>, const plan::Point*> known;  // by workload and label
-  for (const plan::Point& point : then.points) known[{then.workloads[point.workload].name, then.label(point)}] = &point;
+  std::map<std::pair<std::string, std::string>, const Point*> known;  // by workload and label
+  for (const Point& point : then.points) known[{then.workloads[point.workload].name, then.label(point)}] = &point;
   std::map<std::string, std::string> ids;  // ids in `then`, by ids in `now`
   std::set<std::string> other;
-  for (const plan::Point& point : now.points) {
+  for (const Point& point : now.points) {
     const plan::Workload& workload = now.workloads[point.workload];
-    const plan::Point* was = base::valueIn(known, std::pair(workload.name, now.label(point))).value_or(nullptr);
+    const Point* was = valueIn(known, std::pair(workload.name, now.label(point))).value_or(nullptr);
     // Another study may use another version of the workload at the same time, so only a version that was raised in
     // this study counts.
     const bool raised = was && run.study == now.study && then.workloads[was->workload].version != workload.version;
     if (!was || (!raised && was->id != point.id)) continue;
     ids[point.id] = was->id;
     const std::string& started = now.startedFor(point).id;
-    const auto data = [&](const Match& of) { return keyOf(now, started, plan::TrialKind::Timed, of).data; };
+    const auto data = [&](const Match& of) { return keyOf(now, started, TrialKind::Timed, of).data; };
     if (raised || data(match) != data(run.match)) other.insert(point.id);
   }
   std::set<std::string> subjects;
-  for (const plan::Criterion& criterion : now.criteria) {
+  for (const Criterion& criterion : now.criteria) {
     for (const plan::Cell& cell : criterion.cells)
       if (plan::isEstimated(criterion, cell) &&
-          std::ranges::any_of(cell.points, [&](const plan::Place& place) { return other.contains(place.point); }) &&
+          std::ranges::any_of(cell.points, [&](const Place& place) { return other.contains(place.point); }) &&
           judged.subjects.contains(plan::subjectOf(now, cell, ids)))
         subjects.insert(plan::subjectOf(now, cell));
   }
@@ -106,12 +106,12 @@ std::set<std::string> otherPrograms(const plan::Plan& now, const Match& match, c
 /// store has many trials of few runs.
 class Runs {
  public:
-  Runs(const Contents& contents, const plan::Plan& plan) : now_(plan), contents_(contents) {}
+  Runs(const Contents& contents, const Plan& plan) : now_(plan), contents_(contents) {}
 
   /// The reason why the plan would not start this trial at its point; "" also if the run's plan cannot be read, so
   /// that only the key is known.
   std::string objection(const Trial& trial) {
-    const plan::Plan* then = planThen(trial.run);
+    const Plan* then = planThen(trial.run);
     const auto* was = then ? startedAt(*then, trial.place().point) : nullptr;
     const auto* is = was ? startedAt(now_, trial.place().point) : nullptr;
     if (!is || *was == *is) return "";
@@ -125,8 +125,8 @@ class Runs {
   }
   /// Names the differences between the trial's point and the plan's, behind a colon; "" if they are unknown.
   std::string moved(const Trial& trial) {
-    const plan::Plan* then = planThen(trial.run);
-    const plan::Point* was = then ? then->findPoint(trial.place().point) : nullptr;
+    const Plan* then = planThen(trial.run);
+    const Point* was = then ? then->findPoint(trial.place().point) : nullptr;
     if (!was) return "";
     const auto [text, fresh] = moved_.try_emplace(was);
     if (fresh) text->second = otherPoint(*then, *was, now_, labelled(then->label(*was)));
@@ -134,13 +134,13 @@ class Runs {
   }
   /// The match of a run; null if the run is not known.
   const Match* match(int64_t run) const {
-    const Run* found = base::entryOf(contents_.runs, run);
+    const Run* found = entryOf(contents_.runs, run);
     return found ? &found->match : nullptr;
   }
 
   /// The plan of a run; null if it is not known, or cannot be read any more.
-  const plan::Plan* planThen(int64_t number) {
-    const Run* run = base::entryOf(contents_.runs, number);
+  const Plan* planThen(int64_t number) {
+    const Run* run = entryOf(contents_.runs, number);
     if (!run) return nullptr;
     const auto [then, unread] = plans_.try_emplace(run->plan_json);
     if (unread) then->second = planOf(*run, contents_);
@@ -150,28 +150,28 @@ class Runs {
  private:
   /// Returns the first point of the plan with this label, or null. Labels are made once, since a plan may have very
   /// many points.
-  const plan::Point* labelled(const std::string& label) {
+  const Point* labelled(const std::string& label) {
     if (labels_.empty())
-      for (const plan::Point& point : now_.points) labels_.try_emplace(now_.label(point), &point);
-    return base::valueIn(labels_, label).value_or(nullptr);
+      for (const Point& point : now_.points) labels_.try_emplace(now_.label(point), &point);
+    return valueIn(labels_, label).value_or(nullptr);
   }
 
   /// The texts that start a point (startedWith), computed on demand, since a plan may have very many points. Null
   /// for a point that the plan does not have.
-  const std::vector<std::string>* startedAt(const plan::Plan& plan, const std::string& id) {
-    const plan::Point* point = plan.findPoint(id);
+  const std::vector<std::string>* startedAt(const Plan& plan, const std::string& id) {
+    const Point* point = plan.findPoint(id);
     if (!point) return nullptr;
     const auto [texts, fresh] = texts_.try_emplace(point);
     if (fresh) texts->second = startedWith(plan, *point);
     return &texts->second;
   }
 
-  const plan::Plan& now_;
+  const Plan& now_;
   const Contents& contents_;
-  std::unordered_map<std::string_view, std::optional<plan::Plan>> plans_;  // by their hash
-  std::unordered_map<const plan::Point*, std::vector<std::string>> texts_;
-  std::unordered_map<const plan::Point*, std::string> moved_;
-  std::unordered_map<std::string, const plan::Point*> labels_;
+  std::unordered_map<std::string_view, std::optional<Plan>> plans_;  // by their hash
+  std::unordered_map<const Point*, std::vector<std::string>> texts_;
+  std::unordered_map<const Point*, std::string> moved_;
+  std::unordered_map<std::string, const Point*> labels_;
 };
 
 /// One line of Results::not_counted_reasons.
@@ -184,7 +184,7 @@ class Loader {
   using Keep = std::function<bool(const Trial&)>;
 
   /// Loads the results that count; `keep`, if given, restricts them further.
-  Loader(const Contents& contents, const plan::Plan& plan, const Match* match, Keep keep = nullptr)
+  Loader(const Contents& contents, const Plan& plan, const Match* match, Keep keep = nullptr)
       : keep_(std::move(keep)),
         contents_(contents),
         plan_(plan),
@@ -193,7 +193,7 @@ class Loader {
         counting_(plan, match_),
         runs_(contents, plan) {
     std::unordered_set<std::string_view> points;
-    for (const plan::Point* started : plan.started()) points.insert(started->id);
+    for (const Point* started : plan.started()) points.insert(started->id);
     for (const auto& [id, trial] : contents.trials)
       if (isOver(trial) && points.contains(trial.place().point)) consider(trial);
   }
@@ -237,7 +237,7 @@ class Loader {
   void findOtherPrograms() {
     if (all_) return;
     // Most runs had the same files and versions, and need no closer look.
-    const auto same = [&](const Run& run, const plan::Plan& then) {
+    const auto same = [&](const Run& run, const Plan& then) {
       return run.match.data_digests == match_.data_digests &&
              std::ranges::equal(then.workloads, plan_.workloads, {}, &plan::Workload::version,
                                 &plan::Workload::version);
@@ -245,7 +245,7 @@ class Loader {
     std::set<int64_t> measured;
     for (PastLook& look : results_.looks) {
       const Run& run = contents_.runs.at(look.run);
-      const plan::Plan* then = look.said && look.judged ? runs_.planThen(look.run) : nullptr;
+      const Plan* then = look.said && look.judged ? runs_.planThen(look.run) : nullptr;
       if (!then || same(run, *then)) continue;
       if (measured.empty())
         for (const auto& [id, trial] : contents_.trials)
@@ -278,20 +278,20 @@ class Loader {
   /// called, so only the first block's trials count. Times are measured anew on another machine, so there they
   /// count; but times of the same moment are copies.
   void leaveOutRepeatedSeeds() {
-    std::map<std::pair<plan::TrialKind, uint64_t>, std::set<int64_t>> blocks;
+    std::map<std::pair<TrialKind, uint64_t>, std::set<int64_t>> blocks;
     for (const Trial& trial : results_.trials) {
       blocks[{trial.key->kind, contents_.blocks.at(trial.block).block.seed}].insert(trial.block);
     }
     // Nearly always each seed has one block; then nothing is compared.
     if (std::ranges::all_of(blocks, [](const auto& of_seed) { return of_seed.second.size() == 1; })) return;
-    std::map<std::tuple<plan::TrialKind, uint64_t, plan::Place, std::string>, int64_t> first;
+    std::map<std::tuple<TrialKind, uint64_t, Place, std::string>, int64_t> first;
     const auto firstOf = [&](const Trial& trial, const std::string& when) -> int64_t& {
       const uint64_t seed = contents_.blocks.at(trial.block).block.seed;
       return first.try_emplace({trial.key->kind, seed, trial.place(), when}, trial.block).first->second;
     };
     const auto blocksLike = [&](const Trial& trial) -> std::array<int64_t*, 2> {
       // Times repeat in two ways: on one machine, and at one moment (a copy).
-      const bool timed = trial.key->kind == plan::TrialKind::Timed;
+      const bool timed = trial.key->kind == TrialKind::Timed;
       return {&firstOf(trial, timed ? "on " + contents_.sessions.at(trial.session).where.machine() : ""),
               &firstOf(trial, timed ? fmt::format("at {}", trial.started) : "")};
     };
@@ -306,7 +306,7 @@ class Loader {
 
   const Keep keep_;
   const Contents& contents_;
-  const plan::Plan& plan_;
+  const Plan& plan_;
   const Match none_;
   const Match& match_;
   const bool all_;
@@ -365,7 +365,7 @@ const Run* newestRun(const Contents& contents, function_ref<bool(const Run&)> ho
 /// plan with that number.
 class SharesAlike {
  public:
-  SharesAlike(const Contents& contents, const plan::Plan& plan) : contents_(contents), plan_(plan) {}
+  SharesAlike(const Contents& contents, const Plan& plan) : contents_(contents), plan_(plan) {}
 
   bool operator()(const Run& run) {
     if (run.study != plan_.study) return false;
@@ -383,7 +383,7 @@ class SharesAlike {
 
  private:
   const Contents& contents_;
-  const plan::Plan& plan_;
+  const Plan& plan_;
   std::unordered_map<std::string_view, std::optional<unsigned>> shares_;  // by plan; nullopt: cannot be read any more
   std::optional<unsigned> other_;
 };
@@ -410,7 +410,7 @@ std::string measuredWithText(unsigned share) {
   return fmt::format("measured with --jobs {0}: add -D design.share={0} to use them", share);
 }
 
-std::optional<PartResults> loadPart(const Store& store, const plan::Plan& plan, const Part& part) {
+std::optional<PartResults> loadPart(const Store& store, const Plan& plan, const Part& part) {
   const Contents& contents = store.contents();
   const Somewhere where(contents, part.host);
   const Run* run =
@@ -438,7 +438,7 @@ const Session* Store::latestSession(const SessionPlace& place) const {
   return nullptr;
 }
 
-const Run* Store::latestRun(const plan::Plan& plan) const {
+const Run* Store::latestRun(const Plan& plan) const {
   SharesAlike alike(contents_, plan);
   return newestAlike(contents_, alike, plan.study, std::nullopt);
 }
@@ -456,7 +456,7 @@ std::vector<Trial> Store::unendedTrials() const {
   return trials;
 }
 
-Results Store::loadLatest(const plan::Plan& plan, std::optional<bool> null_cards) const {
+Results Store::loadLatest(const Plan& plan, std::optional<bool> null_cards) const {
   SharesAlike alike(contents_, plan);
   if (const Run* run = newestAlike(contents_, alike, plan.study, null_cards))
     return Loader(contents_, plan, &run->match).take();
@@ -482,15 +482,13 @@ Results Store::loadLatest(const plan::Plan& plan, std::optional<bool> null_cards
   return results;
 }
 
-Results Store::load(const plan::Plan& plan, const std::optional<Match>& given) const {
+Results Store::load(const Plan& plan, const std::optional<Match>& given) const {
   return given ? Loader(contents_, plan, &*given).take() : loadLatest(plan, std::nullopt);
 }
 
-std::vector<Trial> Store::endedTrials(const plan::Plan& plan) const {
-  return Loader(contents_, plan, nullptr).trials();
-}
+std::vector<Trial> Store::endedTrials(const Plan& plan) const { return Loader(contents_, plan, nullptr).trials(); }
 
-History history(const Store& store, const plan::Plan& plan, const Part& part) {
+History history(const Store& store, const Plan& plan, const Part& part) {
   History history{store.endedTrials(plan), {}, {}};
   const Somewhere where(store.contents(), part.host);
   std::erase_if(history.trials, [&](const Trial& trial) {

@@ -447,8 +447,8 @@ TEST_CASE("what diverged is kept, and is not taken for what was never measured")
     Store store = openWriter(folder.path);
     Filled filled = fill(store);
     Trial trial = trialOf(plan, 0, filled.block, filled.session, 0);
-    trial.metrics = {{"step_time", NAN}, {"rate", -HUGE_VAL}};
-    trial.series["loss"] = {2, HUGE_VAL, NAN};
+    trial.metrics = {{"step_time", NAN}, {"rate", -INFINITY}};
+    trial.series["loss"] = {2, INFINITY, NAN};
     trial.environment_json = "{}";
     trial.id = llvm::cantFail(store.beginTrial(trial));
     trial.status = TrialStatus::Valid;
@@ -461,9 +461,9 @@ TEST_CASE("what diverged is kept, and is not taken for what was never measured")
   REQUIRE(results.trials.size() == 1);
   const Trial& back = results.trials[0];
   CHECK(std::isnan(back.metrics.at("step_time")));
-  CHECK(back.metrics.at("rate") == -HUGE_VAL);
+  CHECK(back.metrics.at("rate") == -INFINITY);
   REQUIRE(back.series.at("loss").size() == 3);
-  CHECK(back.series.at("loss")[1] == HUGE_VAL);
+  CHECK(back.series.at("loss")[1] == INFINITY);
   CHECK(std::isnan(back.series.at("loss")[2]));
 }
 

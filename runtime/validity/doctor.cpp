@@ -25,6 +25,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
 #include "runtime/base/process.h"
+#include "runtime/base/text.h"
 #include "runtime/validity/readings.h"
 
 namespace expc::validity {
@@ -40,64 +41,62 @@ constexpr double kQuiet = 0.05;  // share of the cores that others may take with
 const std::string kCpu = "/sys/devices/system/cpu";
 
 /// The frequency governor of the cores (kernel documentation, cpufreq).
-void governor(const machine::Machine& machine, const std::string& root, Findings& findings) {
+Findings governor(const Machine& machine, const std::string& root) {
   std::map<std::string, unsigned> found;
   for (const int core : machine.allowed)
     if (const auto text = readText(fmt::format("{}{}/cpu{}/cpufreq/scaling_governor", root, kCpu, core)))
       ++found[*text];
   // Virtual machines and containers often hide the frequency of cores.
   if (found.empty())
-    return findings.push_back({Weight::Note, "governor", "unknown: no CPU frequency governor is exposed",
-                               "frequency changes cannot be detected"});
+    return {{Weight::Note, "governor", "unknown: no CPU frequency governor is exposed",
+             "frequency changes cannot be detected"}};
   std::vector<std::string> others;
   for (const auto& [name, cores] : found)
     if (name != "performance") others.push_back(fmt::format("{} of {} cores", name, cores));
   // One core with another governor is enough: a trial may get it.
-  if (others.empty()) return findings.push_back({Weight::Fine, "governor", "performance on all cores"});
-  findings.push_back({Weight::Spoils, "governor", llvm::join(others, ", "),
-                      "cores raise their clock only after some load, so short trials look slow",
-                      "sudo cpupower frequency-set -g performance"});
+  if (others.empty()) return {{Weight::Fine, "governor", "performance on all cores"}};
+  return {{Weight::Spoils, "governor", llvm::join(others, ", "),
+           "cores raise their clock only after some load, so short trials look slow",
+           "sudo cpupower frequency-set -g performance"}};
 }
 
 /// Turbo clocks. Intel's driver and the others have different files for it, one of them inverted.
-void turbo(const machine::Machine& machine, const std::string& root, Findings& findings) {
+Findings turbo(const Machine& machine, const std::string& root) {
   // no_turbo is 1 where turbo is off; boost is 1 where it is on.
   const auto intel = readText(root + kCpu + "/intel_pstate/no_turbo"),
              others = readText(root + kCpu + "/cpufreq/boost");
-  if (!intel && !others) return;
+  if (!intel && !others) return {};
   const bool on = intel ? *intel == "0" : *others == "1";
-  if (!on) return findings.push_back({Weight::Fine, "turbo", "off"});
-  findings.push_back({Weight::Note, "turbo", "on", "clock speed depends on temperature and on the number of busy cores",
-                      intel ? "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
-                            : "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"});
+  if (!on) return {{Weight::Fine, "turbo", "off"}};
+  return {{Weight::Note, "turbo", "on", "clock speed depends on temperature and on the number of busy cores",
+           intel ? "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
+                 : "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"}};
 }
 
 /// Two hardware threads for each core.
-void smt(const machine::Machine& machine, const std::string& root, Findings& findings) {
+Findings smt(const Machine& machine, const std::string& root) {
   const auto active = readText(root + kCpu + "/smt/active");
-  if (!active) return;
-  if (*active != "1") return findings.push_back({Weight::Fine, "smt", "off"});
-  findings.push_back({Weight::Note, "smt", "on: cores have two threads",
-                      "a process on the sibling thread can take up to half of a trial's core",
-                      "echo off | sudo tee /sys/devices/system/cpu/smt/control"});
+  if (!active) return {};
+  if (*active != "1") return {{Weight::Fine, "smt", "off"}};
+  return {{Weight::Note, "smt", "on: cores have two threads",
+           "a process on the sibling thread can take up to half of a trial's core",
+           "echo off | sudo tee /sys/devices/system/cpu/smt/control"}};
 }
 
 /// The kernel's clock source: if the processor's counter (TSC) is not used, reading the time is slow.
-void clockSource(const machine::Machine& machine, const std::string& root, Findings& findings) {
+Findings clockSource(const Machine& machine, const std::string& root) {
   const auto name = readText(root + "/sys/devices/system/clocksource/clocksource0/current_clocksource");
-  if (!name) return;
+  if (!name) return {};
   // hpet and acpi_pm are devices that only the kernel reads, and jiffies is coarse. The processor's counter and the
   // clocks of hypervisors are read in the process (vDSO).
-  if (*name != "hpet" && *name != "acpi_pm" && *name != "jiffies")
-    return findings.push_back({Weight::Fine, "clock source", *name});
-  return findings.push_back(
-      {Weight::Spoils, "clock source", *name,
-       "reading this clock needs a system call, which slows programs that time themselves",
-       "see `dmesg | grep -i tsc`; the kernel option tsc=reliable forces the processor's counter"});
+  if (*name != "hpet" && *name != "acpi_pm" && *name != "jiffies") return {{Weight::Fine, "clock source", *name}};
+  return {{Weight::Spoils, "clock source", *name,
+           "reading this clock needs a system call, which slows programs that time themselves",
+           "see `dmesg | grep -i tsc`; the kernel option tsc=reliable forces the processor's counter"}};
 }
 
 /// Swap space, and how much of it is in use.
-void swapSpace(const machine::Machine& machine, const std::string& root, Findings& findings) {
+Findings swapSpace(const Machine& machine, const std::string& root) {
   const std::string text = readText(root + "/proc/meminfo").value_or("");
   // Lines such as "SwapTotal:  2097148 kB" (proc(5)); 0 for a line that is not there.
   const auto kib = [&](StringRef name) {
@@ -107,34 +106,31 @@ void swapSpace(const machine::Machine& machine, const std::string& root, Finding
     return value;
   };
   const uint64_t total = kib("SwapTotal"), free = kib("SwapFree");
-  if (total == 0) return findings.push_back({Weight::Fine, "swap", "none"});
+  if (total == 0) return {{Weight::Fine, "swap", "none"}};
   // Swap that is in use spoils; swap that could be used is only a note.
   if (free == total)
-    return findings.push_back({Weight::Note, "swap", fmt::format("{} MiB, none of it in use", total >> 10),
-                               "a program that grows too large becomes slow instead of running out of memory",
-                               "sudo swapoff -a"});
-  findings.push_back({Weight::Spoils, "swap", fmt::format("{} of {} MiB in use", (total - free) >> 10, total >> 10),
-                      "swapped pages are read back during a trial", "sudo swapoff -a"});
+    return {{Weight::Note, "swap", fmt::format("{} MiB, none of it in use", total >> 10),
+             "a program that grows too large becomes slow instead of running out of memory", "sudo swapoff -a"}};
+  return {{Weight::Spoils, "swap", fmt::format("{} of {} MiB in use", (total - free) >> 10, total >> 10),
+           "swapped pages are read back during a trial", "sudo swapoff -a"}};
 }
 
 /// A CPU quota of the control groups: the kernel stops the processes until the next period once it is used up.
-void quota(const machine::Machine& machine, const std::string& root, Findings& findings) {
-  if (machine.cpu_quota <= 0) return;
-  findings.push_back({Weight::Spoils, "quota",
-                      fmt::format("CPU quota of {:.4g} CPUs (control group)", machine.cpu_quota),
-                      "processes pause when the quota is used up, every 0.1 s", "run expc without a CPU quota"});
+Findings quota(const Machine& machine, const std::string& root) {
+  if (machine.cpu_quota <= 0) return {};
+  return {{Weight::Spoils, "quota", fmt::format("CPU quota of {:.4g} CPUs (control group)", machine.cpu_quota),
+           "processes pause when the quota is used up, every 0.1 s", "run expc without a CPU quota"}};
 }
 
 /// A memory limit of the control groups.
-void memoryLimit(const machine::Machine& machine, const std::string& root, Findings& findings) {
-  if (machine.memory_limit == 0) return;
-  findings.push_back({Weight::Note, "memory limit", fmt::format("{} MiB (control group)", machine.memory_limit >> 20),
-                      "a trial that needs more is killed, however much memory the machine has",
-                      "run expc without this limit"});
+Findings memoryLimit(const Machine& machine, const std::string& root) {
+  if (machine.memory_limit == 0) return {};
+  return {{Weight::Note, "memory limit", fmt::format("{} MiB (control group)", machine.memory_limit >> 20),
+           "a trial that needs more is killed, however much memory the machine has", "run expc without this limit"}};
 }
 
 /// Watches the machine for kWatch seconds while nothing of ours runs: whatever is busy is somebody else.
-void others(const machine::Machine& machine, const std::string& root, Findings& findings) {
+Findings others(const Machine& machine, const std::string& root) {
   const auto before = readBusy(root);
   MemoryCounters counters(root);
   const MemoryCounts memory_before = counters.read();
@@ -146,35 +142,37 @@ void others(const machine::Machine& machine, const std::string& root, Findings& 
   // Cores that appeared or vanished in between are left out.
   double busy = 0;
   for (const auto& [core, seconds] : after)
-    if (const auto* was = base::entryOf(before, core)) busy += seconds - *was;
+    if (const auto* was = entryOf(before, core)) busy += seconds - *was;
   const double share = after.empty() ? 0 : std::min(1.0, busy / (seconds * double(after.size())));
   // Names are looked up only if they will be shown, since that reads all of /proc.
   const std::vector<std::string> who =
       share > kQuiet ? runningOthers(machine.allowed, base::familyOf(getpid(), root + "/proc"), root)
                      : std::vector<std::string>();
+  Findings findings;
   if (share <= kQuiet)
     findings.push_back({Weight::Fine, "others", fmt::format("other processes use {:.0f} % of the cores", share * 100)});
   else
     findings.push_back({Weight::Spoils, "others",
                         fmt::format("other processes use {:.0f} % of the cores{}", share * 100,
-                                    who.empty() ? "" : fmt::format(", such as {}", fmt::join(who, ", "))),
+                                    base::framed(", such as ", base::joined(who))),
                         "trials compete for cores, caches and memory",
                         "stop them or wait; `other_cpu 5%` in a design repeats disturbed trials"});
   // Pressure is a total in seconds, so its growth over the watch is compared with a share of the watch.
   if (memory_before.pressure && memory.pressure && *memory.pressure - *memory_before.pressure > kQuiet * seconds)
     findings.push_back({Weight::Spoils, "memory", "memory pressure: processes wait for memory",
                         "pages of trials may be evicted", "stop the process that uses the memory"});
+  return findings;
 }
 
 /// Whether control groups can be made here. They tell for sure that a trial ran out of memory, and limit it.
-void groups(const machine::Machine& machine, const std::string& root, Findings& findings) {
+Findings groups(const Machine& machine, const std::string& root) {
   const base::ControlGroup own = base::controlGroup("memory", root);
   // The folder must be this process's own group, and writable, for the launch server to make groups in it.
   if (own.own && access(own.folder.c_str(), W_OK) == 0)
-    return findings.push_back({Weight::Fine, "control groups", "can be created here"});
-  findings.push_back({Weight::Note, "control groups", "cannot be created here",
-                      "out-of-memory kills are recognised only if the kernel log is readable",
-                      "systemd-run --user --scope -p Delegate=yes expc run …"});
+    return {{Weight::Fine, "control groups", "can be created here"}};
+  return {{Weight::Note, "control groups", "cannot be created here",
+           "out-of-memory kills are recognised only if the kernel log is readable",
+           "systemd-run --user --scope -p Delegate=yes expc run …"}};
 }
 
 /// The state and the settings of one GPU.
@@ -244,14 +242,14 @@ std::string tryFolder(const fs::path& folder) {
 
 }  // namespace
 
-std::vector<Finding> examineHost(const machine::Machine& machine, const std::string& root) {
+std::vector<Finding> examineHost(const Machine& machine, const std::string& root) {
   Findings findings;
   for (const auto examine : {governor, turbo, smt, clockSource, swapSpace, quota, memoryLimit, others, groups})
-    examine(machine, root, findings);
+    std::ranges::move(examine(machine, root), std::back_inserter(findings));
   return findings;
 }
 
-std::vector<Finding> examineCards(const machine::Machine& machine, const Cards& cards) {
+std::vector<Finding> examineCards(const Machine& machine, const Cards& cards) {
   std::vector<Finding> findings;
   for (const std::string& note : machine.notes)
     findings.push_back({Weight::Note, "machine", note, "what cannot be found out is not looked at"});

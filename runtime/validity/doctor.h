@@ -26,10 +26,10 @@ struct Finding {
 
 /// Examines clocks, cores, memory, limits and other users of the machine. Blocks for half a second, in which it watches
 /// the machine. `root` is put before /proc and /sys, for tests.
-std::vector<Finding> examineHost(const machine::Machine& machine, const std::string& root = "");
+std::vector<Finding> examineHost(const Machine& machine, const std::string& root = "");
 
 /// Examines the GPUs of `machine`. No process of ours may use them at that moment.
-std::vector<Finding> examineCards(const machine::Machine& machine, const Cards& cards);
+std::vector<Finding> examineCards(const Machine& machine, const Cards& cards);
 
 /// Examines the folder that will hold the results, which need not exist: whether it can be written and leased.
 std::vector<Finding> examineFolder(const std::string& folder);

@@ -88,11 +88,11 @@ void Monitor::look(double now) {
 }
 
 void Monitor::sample(uint64_t number, int pid) {
-  if (auto* found = base::entryOf(trials_, number)) found->sampled.push_back(pid);
+  if (auto* found = entryOf(trials_, number)) found->sampled.push_back(pid);
 }
 
 void Monitor::serve(uint64_t number, const std::string& metric, int pid) {
-  auto* found = base::entryOf(trials_, number);
+  auto* found = entryOf(trials_, number);
   if (!found) return;
   found->serving[metric] = pid;
   // A trial may end before the next look.

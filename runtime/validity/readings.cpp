@@ -14,7 +14,7 @@
 
 namespace expc::validity {
 
-static void describe(base::JsonRecord& io, GpuReadings& gpu) {
+static void describe(JsonRecord& io, GpuReadings& gpu) {
   io.required(EXPC_NAMED(gpu, index, looks));
   io.optional(EXPC_NAMED(gpu, throttled, reasons));
   // JSON has the clocks as one pair [least, most]; absent if none was seen.
@@ -26,9 +26,7 @@ static void describe(base::JsonRecord& io, GpuReadings& gpu) {
   io.optional(EXPC_NAMED(gpu, joules, ecc_errors, others));
 }
 
-static void describe(base::JsonRecord& io, Samples& samples) {
-  io.optional(EXPC_NAMED(samples, host, device, busy, served));
-}
+static void describe(JsonRecord& io, Samples& samples) { io.optional(EXPC_NAMED(samples, host, device, busy, served)); }
 
 namespace {
 
@@ -97,7 +95,7 @@ std::string textOf(const Readings& readings, std::string_view limit, double valu
 
 }  // namespace
 
-void describe(base::JsonRecord& io, Readings& readings) {
+void describe(JsonRecord& io, Readings& readings) {
   io.field("seconds", readings.seconds);
   // Absent values are left out, so a reader tells "not known" from 0.
   io.optional(

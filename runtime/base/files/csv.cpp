@@ -5,6 +5,7 @@
 #include <deque>
 #include <utility>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 
 namespace expc::files {
@@ -81,11 +82,11 @@ CsvRows::~CsvRows() = default;
 
 Expected<bool> CsvRows::next(std::vector<std::string>& cells) {
   while (parser_->ready.empty() && !parser_->done) parser_->feed();
-  if (parser_->ready.empty() && !parser_->failure.empty()) return llvm::createStringError(parser_->failure);
+  if (parser_->ready.empty() && !parser_->failure.empty()) return failure("{}", parser_->failure);
   if (parser_->ready.empty()) return false;
   cells = std::move(parser_->ready.front());
   parser_->ready.pop_front();
-  if (cells.size() > kMostCells) return llvm::createStringError(fmt::format("it has more than {} cells", kMostCells));
+  if (cells.size() > kMostCells) return failure("it has more than {} cells", kMostCells);
   return true;
 }
 

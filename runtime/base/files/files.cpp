@@ -34,10 +34,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// An error about a file, with a system's code and our words.
+Error refused(const std::string& path, int code, std::string_view why) {
+  return llvm::createStringError(std::error_code(code, std::generic_category()), fmt::format("{}: {}", path, why));
+}
+
 /// Writes a file or folder to the disk. Returns 0, or the system's error. A file system that cannot synchronise
 /// (EINVAL) is accepted.
 int synchronise(const std::string& path, int flags) {
-  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
   return file >= 0 && (::fsync(file) == 0 || errno == EINVAL) ? 0 : errno;
 }
 
@@ -46,9 +51,7 @@ Error pour(const std::string& temporary, const std::string& path) {
   auto content = TRY(read(temporary, UINT64_MAX));
   // Do not wait for a pipe that nobody reads.
   const int out = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
-  if (out < 0 && errno == ENXIO)
-    return llvm::createStringError(std::make_error_code(std::errc::no_such_device_or_address),
-                                   path + ": is a pipe without a reader, or a socket");
+  if (out < 0 && errno == ENXIO) return refused(path, ENXIO, "is a pipe without a reader, or a socket");
   if (out < 0) return systemError(path, errno);
   // From here on waiting is right: the reader is there, and may be slow.
   ::fcntl(out, F_SETFL, ::fcntl(out, F_GETFL) & ~O_NONBLOCK);
@@ -89,19 +92,16 @@ int openForReading(const std::string& path, Links links) {
 
 /// An open regular file and its size.
 struct Opened {
-  base::Descriptor descriptor;
+  Descriptor descriptor;
   uint64_t size = 0;
 };
 
 /// Opens a regular file of at most `most` bytes; the errors are those of read().
 Expected<Opened> openRegular(const std::string& path, uint64_t most, Links links) {
-  const auto refused = std::make_error_code(std::errc::invalid_argument);
-  Opened file{base::Descriptor(openForReading(path, links))};
-  const auto none = [&] {
-    return llvm::createStringError(refused, path + ": is a device, a pipe or a socket, and not a regular file");
-  };
+  Opened file{Descriptor(openForReading(path, links))};
+  const auto none = [&] { return refused(path, EINVAL, "is a device, a pipe or a socket, and not a regular file"); };
   if (file.descriptor < 0 && errno == ELOOP && links == Links::Refused)
-    return llvm::createStringError(refused, path + ": is a link, and not a regular file");
+    return refused(path, EINVAL, "is a link, and not a regular file");
   if (file.descriptor < 0 && errno == ENXIO) return none();
   if (file.descriptor < 0) return systemError(path, errno);
   struct stat state{};
@@ -110,8 +110,7 @@ Expected<Opened> openRegular(const std::string& path, uint64_t most, Links links
   if (!S_ISREG(state.st_mode)) return none();
   file.size = uint64_t(state.st_size);
   if (file.size <= most) return file;
-  return llvm::createStringError(std::make_error_code(std::errc::file_too_large),
-                                 fmt::format("{}: has {} bytes; at most {} are allowed", path, file.size, most));
+  return refused(path, EFBIG, fmt::format("has {} bytes; at most {} are allowed", file.size, most));
 }
 
 /// The content of a file. `changes`: somebody may shorten it while it is read, so it is copied and not mapped.
@@ -147,10 +146,7 @@ bool isThere(const std::string& path) {
   return ::lstat(path.c_str(), &state) == 0;
 }
 
-Error systemError(const std::string& path, int code) {
-  return llvm::createStringError(std::error_code(code, std::generic_category()),
-                                 fmt::format("{}: {}", path, std::strerror(code)));
-}
+Error systemError(const std::string& path, int code) { return refused(path, code, std::strerror(code)); }
 
 int writeAll(int file, StringRef text) {
   while (!text.empty()) {
@@ -232,7 +228,7 @@ Error eachFile(const std::string& path, function_ref<Error(const std::string& fi
     if (std::ranges::count(above, folder) > 0) at.disable_recursion_pending();
     above.push_back(folder);
     if (at->is_symlink(failed) && ++links > kMostLinks)
-      return llvm::createStringError(fmt::format("{}: has more than {} links to folders", path, kMostLinks));
+      return failure("{}: has more than {} links to folders", path, kMostLinks);
   }
   return failed ? systemError(path, failed.value()) : Error::success();
 }

@@ -145,7 +145,7 @@ TEST_CASE("what a killed process left is no file of a folder") {
           names.push_back(fs::path(file).filename());
           return Error::success();
         })).empty());
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   CHECK(names == std::vector<std::string>{".expc-notes", "image"});
 }
 
@@ -365,7 +365,7 @@ TEST_CASE("a log's tail is its last lines, fit to print") {
     out << "\x1b[31mred\n";
   }
   std::string tail = lastWords(name);
-  CHECK(std::count(tail.begin(), tail.end(), '\n') == 19);
+  CHECK(std::ranges::count(tail, '\n') == 19);
   CHECK(tail.substr(0, 7) == "line 81");
   CHECK(tail.substr(tail.size() - 11) == "\\x1b[31mred");
   std::ofstream(name) << std::string(100000, 'x');

@@ -39,7 +39,7 @@ class Walk {
 
   Expected<std::vector<std::string>> from(const fs::path& base) {
     into(base, 0);
-    if (!problem_.empty()) return llvm::createStringError(problem_);
+    if (!problem_.empty()) return failure("{}", problem_);
     std::ranges::sort(found_);
     found_.erase(llvm::unique(found_), found_.end());
     return std::move(found_);

@@ -35,13 +35,13 @@ std::string mountOf(int file) {
 /// Opens a folder inside an open one. Fails with EXDEV if something is mounted there. Comparing devices is not
 /// enough: a bind mount of the same file system has the same device. Linux before 5.6, and some sandboxes, lack
 /// openat2; there the mounts of both are compared.
-base::Descriptor openWithin(int parent, const std::string& name, int access) {
+Descriptor openWithin(int parent, const std::string& name, int access) {
   open_how how{};
   how.flags = uint64_t(access | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   how.resolve = RESOLVE_NO_XDEV;
   const long fd = syscall(SYS_openat2, parent, name.c_str(), &how, sizeof how);
-  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return base::Descriptor(int(fd));
-  base::Descriptor folder(openat(parent, name.c_str(), int(how.flags)));
+  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return Descriptor(int(fd));
+  Descriptor folder(openat(parent, name.c_str(), int(how.flags)));
   if (folder < 0 || mountOf(folder) == mountOf(parent)) return folder;
   errno = EXDEV;
   return {};
@@ -51,7 +51,7 @@ base::Descriptor openWithin(int parent, const std::string& name, int access) {
 class Removal {
  public:
   /// Empties an open folder.
-  void clear(const base::Descriptor folder, const fs::path& path) {
+  void clear(const Descriptor folder, const fs::path& path) {
     struct stat state{};
     // A folder that its maker closed cannot be listed or emptied.
     if (fstat(folder, &state) == 0 && (state.st_mode & S_IRWXU) != S_IRWXU) fchmod(folder, S_IRWXU);
@@ -70,9 +70,9 @@ class Removal {
     if (unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return;
     // unlinkat says EISDIR for a folder on Linux, EPERM elsewhere.
     if (errno != EISDIR && errno != EPERM) return stay(path);
-    base::Descriptor folder = openWithin(parent, name, O_RDONLY);
+    Descriptor folder = openWithin(parent, name, O_RDONLY);
     if (folder < 0 && errno == EACCES) {  // its maker took all permissions away
-      const base::Descriptor closed = openWithin(parent, name, O_PATH);
+      const Descriptor closed = openWithin(parent, name, O_PATH);
       if (closed >= 0) chmod(fmt::format("/proc/self/fd/{}", int(closed)).c_str(), S_IRWXU);
       folder = openWithin(parent, name, O_RDONLY);
     }
@@ -99,7 +99,7 @@ std::string within(const std::string& path, auto act) {
   fs::path whole(path);
   if (!whole.has_filename()) whole = whole.parent_path();  // "folder/"
   const fs::path above = whole.parent_path();
-  const base::Descriptor parent(open(above.empty() ? "." : above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor parent(open(above.empty() ? "." : above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   Removal removal;
   // If the folder above is missing, nothing has to be removed.
   if (parent >= 0)
@@ -119,7 +119,7 @@ std::string removeTree(const std::string& path) {
 
 std::string clearFolder(const std::string& path) {
   return within(path, [](Removal& removal, int parent, const fs::path& whole) {
-    base::Descriptor folder = openWithin(parent, whole.filename().string(), O_RDONLY);
+    Descriptor folder = openWithin(parent, whole.filename().string(), O_RDONLY);
     if (folder < 0) return removal.stay(whole);
     removal.clear(std::move(folder), whole);
   });

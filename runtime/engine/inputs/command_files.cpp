@@ -37,10 +37,8 @@ namespace fs = std::filesystem;
 
 /// Whether a file begins with `mark`; false if it cannot be read.
 bool begins(const std::string& path, StringRef mark) {
-  auto content = files::map(path);
-  if (content) return (*content)->getBuffer().starts_with(mark);
-  consumeError(content.takeError());
-  return false;
+  const auto content = expectedToOptional(files::map(path));
+  return content && (*content)->getBuffer().starts_with(mark);
 }
 
 /// Whether expc itself reads or wrote this file, so that a pattern such as `**` cannot mean it: studies, locks and
@@ -52,16 +50,14 @@ bool isOurs(const std::string& root, const fs::path& file) {
     if (const std::string journal = store::firstJournal(at.string());
         !journal.empty() && begins(journal, store::kJournalMark))
       return true;
-  auto content = files::map(file.string());
-  if (content) return files::isOurs((*content)->getBuffer());
-  consumeError(content.takeError());
-  return false;
+  const auto content = expectedToOptional(files::map(file.string()));
+  return content && files::isOurs((*content)->getBuffer());
 }
 
 /// Looks for everything that one command needs. One use: find() or findInputs().
 class Finder {
  public:
-  Finder(const plan::Plan& plan, unsigned workload, const std::string& results)
+  Finder(const Plan& plan, unsigned workload, const std::string& results)
       : plan_(plan),
         index_(workload),
         workload_(plan.workloads[workload]),
@@ -114,9 +110,8 @@ class Finder {
     if (fs::is_directory(file, failed)) return fail("the program '{}' is a folder ({})", name, file);
     if (access(file.c_str(), X_OK) != 0) return fail("the program '{}' is not executable (chmod +x {})", name, file);
     // For Linux and for env a carriage return is a part of the interpreter's name, so the script would not start.
-    auto content = files::map(file);
+    const auto content = expectedToOptional(files::map(file));  // taking the digest reports an error
     const StringRef first = content ? (*content)->getBuffer().split('\n').first : "";
-    if (!content) consumeError(content.takeError());  // taking the digest reports it
     llvm::SmallVector<StringRef> words;
     if (first.starts_with("#!") && llvm::Regex("^#![ \t]*([^ \t]+)[ \t]*(.*)$").match(first, &words)) {
       if (words[1].ends_with("\r") || (words[1].ends_with("/env") && words[2].ends_with("\r")))
@@ -143,8 +138,8 @@ class Finder {
     const bool fixed = templates.front().find('$') == std::string::npos;
     if (templates.front().find("${prepared}") != std::string::npos) return Error::success();  // not made yet
     std::set<std::string> seen;
-    for (const plan::Point* started : plan_.started()) {
-      const plan::Point& point = *started;
+    for (const Point* started : plan_.started()) {
+      const Point& point = *started;
       if (point.workload != index_ || !point.unavailable.empty()) continue;
       protocol::TrialSpec spec;
       spec.parameters = absoluteParameters(plan_, point.parameters);
@@ -219,10 +214,10 @@ class Finder {
     for (const std::string& pattern : command_.copied) TRY(inputsMatching(pattern, true));
     for (const std::string& pattern : command_.inputs) TRY(inputsMatching(pattern, false));
     for (const auto* arguments : started_) TRY(inputsAmong(*arguments));
-    const auto before = [](const InputFile& a, const InputFile& b) { return a.path < b.path; };
-    const auto same = [](const InputFile& a, const InputFile& b) { return a.path == b.path; };
-    std::ranges::stable_sort(files_.inputs, before);  // stable, so that the first way to name a file stays first
-    files_.inputs.erase(std::unique(files_.inputs.begin(), files_.inputs.end(), same), files_.inputs.end());
+    // Stable, so that the first way to name a file stays first.
+    std::ranges::stable_sort(files_.inputs, {}, &InputFile::path);
+    const auto others = std::ranges::unique(files_.inputs, {}, &InputFile::path);
+    files_.inputs.erase(others.begin(), others.end());
     lookAtImports();
     return Error::success();
   }
@@ -249,8 +244,7 @@ class Finder {
     const auto check = [&](const std::string& what, const std::string& read) -> Error {
       const std::string file = fs::path(read).lexically_normal().string();
       // A trial would read an input that `*` matches, and take it for what the program wrote.
-      auto pattern = llvm::GlobPattern::create(file);
-      if (!pattern) consumeError(pattern.takeError());
+      const auto pattern = expectedToOptional(llvm::GlobPattern::create(file));
       const bool many = pattern && file.find('*') != std::string::npos;
       for (const InputFile& input : files_.inputs)
         if (!file.empty() && !input.copy && (input.name == file || (many && pattern->match(input.name))))
@@ -270,7 +264,7 @@ class Finder {
     return Error::success();
   }
 
-  const plan::Plan& plan_;
+  const Plan& plan_;
   const unsigned index_;
   const plan::Workload& workload_;
   const plan::Command& command_;
@@ -283,22 +277,20 @@ class Finder {
 }  // namespace
 
 /// Whether the workload is a command with some point; a preset may have left none.
-static bool runs(const plan::Plan& plan, unsigned workload) {
+static bool runs(const Plan& plan, unsigned workload) {
   return plan.workloads[workload].command &&
          std::ranges::any_of(plan.points, [&](const auto& point) { return point.workload == workload; });
 }
 
-Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results) {
+Expected<std::vector<CommandFiles>> findCommandFiles(const Plan& plan, const std::string& results) {
   std::vector<CommandFiles> all(plan.workloads.size());
-  for (unsigned i = 0; i < plan.workloads.size(); ++i) {
-    if (!runs(plan, i)) continue;
-    all[i] = TRY(Finder(plan, i, results).find());
-  }
+  for (unsigned i = 0; i < plan.workloads.size(); ++i)
+    if (runs(plan, i)) all[i] = TRY(Finder(plan, i, results).find());
   return all;
 }
 
-Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, const CommandFiles& files,
-                                    const Tick& tick, std::map<std::string, std::string>* parts) {
+Expected<std::string> digestCommand(const Plan& plan, unsigned workload, const CommandFiles& files, const Tick& tick,
+                                    std::map<std::string, std::string>* parts) {
   llvm::BLAKE3 hasher;
   const auto add = [&](const std::string& name, const std::string& path, const std::string& part) -> Error {
     llvm::BLAKE3 alone;
@@ -313,24 +305,23 @@ Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, c
   for (const InputFile& input : files.inputs)
     TRY(add(input.copy ? input.name + "/copy" : input.name, input.path, input.name.empty() ? input.path : input.name));
   if (const auto& preparation = plan.workloads[workload].command->preparation)
-    hasher.update("prepare " + base::canonicalJson(base::jsonTexts(preparation->arguments)));
+    hasher.update("prepare " + canonicalJson(base::jsonTexts(preparation->arguments)));
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 
-Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
+Error digestCommands(const Plan& plan, const std::vector<CommandFiles>& files,
                      std::map<std::string, std::string>& digests, const Tick& tick) {
   for (unsigned i = 0; i < plan.workloads.size(); ++i) {
     if (!runs(plan, i)) continue;
     std::map<std::string, std::string> parts;
-    auto digest = TRY(digestCommand(plan, i, files[i], tick, &parts));
     const std::string key = store::commandKey(plan.workloads[i]);
-    digests[key] = std::move(digest);
+    digests[key] = TRY(digestCommand(plan, i, files[i], tick, &parts));
     for (auto& [name, one] : parts) digests[store::partKey(key, name)] = std::move(one);
   }
   return Error::success();
 }
 
-Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload, const Tick& tick) {
+Expected<std::string> digestInputs(const Plan& plan, unsigned workload, const Tick& tick) {
   auto files = TRY(Finder(plan, workload, "").findInputs());
   llvm::BLAKE3 hasher;
   for (const InputFile& input : files.inputs) TRY(addToDigest(hasher, input.name, input.path, tick));

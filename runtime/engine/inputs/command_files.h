@@ -38,19 +38,19 @@ struct CommandFiles {
 /// Finds the files of each workload of the plan; empty for a built-in one, and for one without points. Patterns skip
 /// the folder `results`, and hidden files unless they name them. The error names the workload and the way out: no
 /// program, an input or pattern without a file, a `${name}` that is no parameter, a metric that is read from an input.
-Expected<std::vector<CommandFiles>> findCommandFiles(const plan::Plan& plan, const std::string& results);
+Expected<std::vector<CommandFiles>> findCommandFiles(const Plan& plan, const std::string& results);
 
 /// The digest of one command (BLAKE3, 128 bits, hex): contents of its programs, names and contents of its inputs, and
 /// how something is prepared. `parts` gets the digest of each file, by its name. Calls `tick` between pieces.
-Expected<std::string> digestCommand(const plan::Plan& plan, unsigned workload, const CommandFiles& files,
-                                    const Tick& tick, std::map<std::string, std::string>* parts = nullptr);
+Expected<std::string> digestCommand(const Plan& plan, unsigned workload, const CommandFiles& files, const Tick& tick,
+                                    std::map<std::string, std::string>* parts = nullptr);
 /// Adds the digest of each command to `digests`, by store::commandKey, and those of its files, by store::partKey, so
 /// that a later run can say which file differs.
-Error digestCommands(const plan::Plan& plan, const std::vector<CommandFiles>& files,
+Error digestCommands(const Plan& plan, const std::vector<CommandFiles>& files,
                      std::map<std::string, std::string>& digests, const Tick& tick);
 
 /// The digest of the inputs of one command, names and contents, without its program. A lock holds this digest, since
 /// programs differ from machine to machine. It does not depend on points.
-Expected<std::string> digestInputs(const plan::Plan& plan, unsigned workload, const Tick& tick);
+Expected<std::string> digestInputs(const Plan& plan, unsigned workload, const Tick& tick);
 
 }  // namespace expc::engine::inputs

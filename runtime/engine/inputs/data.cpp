@@ -83,7 +83,7 @@ Error copyAll(const ScratchCopy& copy, const fs::path& to, const Tick& tick) {
 
 }  // namespace
 
-Error checkDataExists(const plan::Plan& plan, const std::string& path) {
+Error checkDataExists(const Plan& plan, const std::string& path) {
   const fs::path full = fs::path(plan.root) / path;
   std::error_code error;
   if (fs::exists(full, error)) return Error::success();
@@ -91,13 +91,13 @@ Error checkDataExists(const plan::Plan& plan, const std::string& path) {
                  path, full.string());
 }
 
-bool isMadeUp(const plan::Plan& plan, const std::string& path) {
+bool isMadeUp(const Plan& plan, const std::string& path) {
   const fs::path full = fs::path(plan.root) / path;
   std::error_code error;
   return fs::exists((fs::is_directory(full, error) ? full : full.parent_path()) / "MADE_UP", error);
 }
 
-Error checkDataExists(const plan::Plan& plan) {
+Error checkDataExists(const Plan& plan) {
   for (const std::string& path : plan.data_paths) TRY(checkDataExists(plan, path));
   return Error::success();
 }
@@ -130,21 +130,19 @@ Expected<std::string> digestPath(const std::string& path, const Tick& tick) {
     std::error_code ignored;
     // The name within the folder, so that equal data elsewhere has the same digest.
     const std::string name = file == path ? "" : fs::relative(file, path, ignored).string();
-    if (auto failed = addToDigest(hasher, name, file.string(), tick)) return failed;
+    TRY(addToDigest(hasher, name, file.string(), tick));
   }
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 
-Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan, const Tick& tick) {
+Expected<std::map<std::string, std::string>> digestData(const Plan& plan, const Tick& tick) {
   std::map<std::string, std::string> digests;
-  for (const std::string& path : plan.data_paths) {
+  for (const std::string& path : plan.data_paths)
     digests[path] = TRY(digestPath((fs::path(plan.root) / path).string(), tick));
-  }
   return digests;
 }
 
-std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
-                                                 const std::map<std::string, std::string>& digests,
+std::map<std::string, ScratchCopy> scratchCopies(const Plan& plan, const std::map<std::string, std::string>& digests,
                                                  const std::string& scratch) {
   std::map<std::string, ScratchCopy> copies;
   for (const std::string& path : plan.data_paths) {
@@ -162,7 +160,7 @@ std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
   return copies;
 }
 
-Object absoluteParameters(const plan::Plan& plan, Object parameters) {
+Object absoluteParameters(const Plan& plan, Object parameters) {
   for (auto& parameter : parameters)
     store::replaceTexts(parameter.second, [&](const std::string& path) {
       const bool data = is_contained(plan.data_paths, path);
@@ -174,7 +172,7 @@ Object absoluteParameters(const plan::Plan& plan, Object parameters) {
 Object withCopies(Object parameters, const std::map<std::string, ScratchCopy>& copies) {
   for (auto& parameter : parameters)
     store::replaceTexts(parameter.second, [&](const std::string& path) {
-      const ScratchCopy* copy = base::entryOf(copies, path);
+      const ScratchCopy* copy = entryOf(copies, path);
       return copy ? copy->to : "";
     });
   return parameters;

@@ -20,18 +20,18 @@ namespace expc::engine::inputs {
 using Tick = std::function<Error()>;
 
 /// Error if the data path does not exist; it says where it was looked for and what to do.
-Error checkDataExists(const plan::Plan& plan, const std::string& path);
+Error checkDataExists(const Plan& plan, const std::string& path);
 /// Whether data is made up, as a file MADE_UP in its folder says (experiments/reference/made_up.py).
-bool isMadeUp(const plan::Plan& plan, const std::string& path);
+bool isMadeUp(const Plan& plan, const std::string& path);
 /// Checks all data paths of the plan.
-Error checkDataExists(const plan::Plan& plan);
+Error checkDataExists(const Plan& plan);
 
 /// The digest of a file or folder (BLAKE3, 128 bits, hex) over names, sizes and contents, in the order of names. Names
 /// are relative to the path, so equal data elsewhere has the same digest. Calls `tick` between pieces.
 Expected<std::string> digestPath(const std::string& path, const Tick& tick);
 
 /// The digest of each data path of the plan, by path.
-Expected<std::map<std::string, std::string>> digestData(const plan::Plan& plan, const Tick& tick);
+Expected<std::map<std::string, std::string>> digestData(const Plan& plan, const Tick& tick);
 
 /// Adds a file to `hasher`: its `name`, size and content. Calls `tick` between pieces. `alone`, if given, gets the
 /// input that digestPath() makes of this file by itself, so that the file is read once for both.
@@ -47,12 +47,11 @@ struct ScratchCopy {
 /// Plans the copies of all data of the plan, by path as in Plan::data_paths. They lie below `scratch` in a folder of
 /// this user's own, in a folder for each digest, so that runs share them. `digests` has an entry for each path.
 /// Programs are not copied, since a program may need what lies beside it.
-std::map<std::string, ScratchCopy> scratchCopies(const plan::Plan& plan,
-                                                 const std::map<std::string, std::string>& digests,
+std::map<std::string, ScratchCopy> scratchCopies(const Plan& plan, const std::map<std::string, std::string>& digests,
                                                  const std::string& scratch);
 
 /// The parameters with absolute data paths, since the program runs in another folder than the study's.
-json::Object absoluteParameters(const plan::Plan& plan, json::Object parameters);
+json::Object absoluteParameters(const Plan& plan, json::Object parameters);
 
 /// The parameters with data paths replaced by the paths of their copies, where there are any.
 json::Object withCopies(json::Object parameters, const std::map<std::string, ScratchCopy>& copies);

@@ -20,7 +20,7 @@
 namespace expc::engine::inputs {
 namespace {
 
-std::string pathOf(const plan::Plan& plan, const std::string& data) {
+std::string pathOf(const Plan& plan, const std::string& data) {
   return (std::filesystem::path(plan.root) / data).string();
 }
 
@@ -40,7 +40,7 @@ std::optional<FileStamp> stampOf(const std::string& path) {
   return FileStamp{state.st_dev, state.st_ino, uint64_t(state.st_size), ns(state.st_mtim), ns(state.st_ctim)};
 }
 
-FileWatch::FileWatch(const plan::Plan& plan, const std::vector<CommandFiles>& files) {
+FileWatch::FileWatch(const Plan& plan, const std::vector<CommandFiles>& files) {
   for (const std::string& data : plan.data_paths) {
     const std::string path = pathOf(plan, data);
     watched_[data][path] = stampOf(path);
@@ -55,7 +55,7 @@ FileWatch::FileWatch(const plan::Plan& plan, const std::vector<CommandFiles>& fi
   }
 }
 
-Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, const std::vector<CommandFiles>& files,
+Error FileWatch::check(const Plan& plan, const Point& point, const std::vector<CommandFiles>& files,
                        const std::map<std::string, std::string>& digests, const Tick& tick) {
   // Only what this point reads: a change of another point's data does not end this trial.
   const std::string command = store::commandKey(plan.workloads[point.workload]);
@@ -76,7 +76,7 @@ Error FileWatch::check(const plan::Plan& plan, const plan::Point& point, const s
     // A command has one digest over all its files; data and prepared files have one each.
     auto digest = TRY(key == command ? digestCommand(plan, point.workload, files[point.workload], tick)
                                      : digestPath(differs->first, tick));
-    if (base::valueIn(digests, key) != digest) return changed(differs->first, /*gone=*/false);
+    if (valueIn(digests, key) != digest) return changed(differs->first, /*gone=*/false);
     watched_[key] = std::move(now);
   }
   return Error::success();

@@ -34,13 +34,13 @@ class FileWatch {
   /// Notes the stamps of the programs and inputs of commands and of the data. Construct it before the digests are
   /// taken, so that a change in between is seen. For a data folder only the folder itself is stamped, not what lies
   /// deeper.
-  FileWatch(const plan::Plan& plan, const std::vector<CommandFiles>& files);
+  FileWatch(const Plan& plan, const std::vector<CommandFiles>& files);
   /// Notes the stamp of a file that a preparation made; `prepared` is its key among the digests.
   void watch(const std::string& prepared, const std::string& path) { watched_[prepared] = {{path, stampOf(path)}}; }
 
   /// Checks that the files that a trial of `point` reads are still those of `digests`. Where only stamps differ (a
   /// touch, a copy with the same content), the new stamps are noted. The error names the file and the way out.
-  Error check(const plan::Plan& plan, const plan::Point& point, const std::vector<CommandFiles>& files,
+  Error check(const Plan& plan, const Point& point, const std::vector<CommandFiles>& files,
               const std::map<std::string, std::string>& digests, const Tick& tick);
 
   /// Runs `change`, which makes or removes links to watched files. That changes their ctime, so the new ones are noted,

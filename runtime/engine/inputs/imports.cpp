@@ -71,11 +71,8 @@ std::vector<Import> importsBeside(const std::string& root, const std::vector<std
   };
   for (const std::string& input : inputs) {
     if (folders.empty() || !StringRef(input).ends_with(".py")) continue;
-    auto source = files::map((fs::path(root) / input).string(), kMostSource);
-    if (!source) {
-      consumeError(source.takeError());  // taking the digest reports it
-      continue;
-    }
+    const auto source = expectedToOptional(files::map((fs::path(root) / input).string(), kMostSource));
+    if (!source) continue;  // taking the digest reports it
     // Text in a string that looks like an import costs a needless hint at most.
     for (const StringRef line : llvm::split((*source)->getBuffer(), '\n'))
       for (const StringRef module : modulesOf(line))

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Results : public expc::test::TestFolder {
+class ResultsFolder : public expc::test::TestFolder {
  public:
   std::string of(int64_t trial) const { return trialFolder(path, trial); }
   static void write(const std::string& file, const std::string& text) { std::ofstream(file) << text; }
@@ -41,27 +41,27 @@ std::vector<std::string> namesIn(const std::string& folder) {
 }  // namespace
 
 TEST_CASE("the folder of a trial that nobody wants becomes the next one's, without what its program wrote") {
-  Results results;
+  ResultsFolder results;
   {
     TrialFolders folders;
     llvm::cantFail(folders.make(results.of(1), {}));
     const std::string outputs = results.path + "/trials/.1";
-    Results::write(outputs + "/stdout.txt", "said");
-    Results::write(results.of(1) + "/stdout.txt", "a file of its own");
-    Results::write(results.of(1) + "/result.json", "{}");
+    ResultsFolder::write(outputs + "/stdout.txt", "said");
+    ResultsFolder::write(results.of(1) + "/stdout.txt", "a file of its own");
+    ResultsFolder::write(results.of(1) + "/result.json", "{}");
     fs::create_directories(results.of(1) + "/deep/er");
-    const ino_t folder = Results::inode(results.of(1)), output = Results::inode(outputs + "/stdout.txt");
+    const ino_t folder = ResultsFolder::inode(results.of(1)), output = ResultsFolder::inode(outputs + "/stdout.txt");
     folders.drop(results.of(1));
     llvm::cantFail(folders.make(results.of(2), {}));
     CHECK(!fs::exists(results.of(1)));
-    CHECK(Results::inode(results.of(2)) == folder);
+    CHECK(ResultsFolder::inode(results.of(2)) == folder);
     CHECK(namesIn(results.of(2)).empty());
-    CHECK(Results::inode(results.path + "/trials/.2/stdout.txt") == output);
+    CHECK(ResultsFolder::inode(results.path + "/trials/.2/stdout.txt") == output);
     // A second start of one trial finds its own folder.
-    Results::write(results.of(2) + "/result.json", "{}");
+    ResultsFolder::write(results.of(2) + "/result.json", "{}");
     folders.drop(results.of(2));
     llvm::cantFail(folders.make(results.of(2), {}));
-    CHECK(Results::inode(results.of(2)) == folder);
+    CHECK(ResultsFolder::inode(results.of(2)) == folder);
     CHECK(namesIn(results.of(2)).empty());
     // If two folders are dropped, one stays as the spare; with the object that goes, too.
     llvm::cantFail(folders.make(results.of(3), {}));
@@ -73,33 +73,33 @@ TEST_CASE("the folder of a trial that nobody wants becomes the next one's, witho
 }
 
 TEST_CASE("a folder that is kept has the outputs, where the program has no files of their names") {
-  Results results;
+  ResultsFolder results;
   TrialFolders folders;
   for (const int64_t trial : {1, 2}) {
     llvm::cantFail(folders.make(results.of(trial), {}));
-    Results::write(fmt::format("{}/trials/.{}/stdout.txt", results.path, trial), "said");
+    ResultsFolder::write(fmt::format("{}/trials/.{}/stdout.txt", results.path, trial), "said");
   }
-  Results::write(results.of(2) + "/stdout.txt", "its own");
+  ResultsFolder::write(results.of(2) + "/stdout.txt", "its own");
   TrialFolders::keep(results.of(1));
   TrialFolders::keep(results.of(2));
-  CHECK(Results::read(results.of(1) + "/stdout.txt") == "said");
+  CHECK(ResultsFolder::read(results.of(1) + "/stdout.txt") == "said");
   CHECK(!fs::exists(results.path + "/trials/.1"));
-  CHECK(Results::read(results.of(2) + "/stdout.txt") == "its own");
-  CHECK(Results::read(results.path + "/trials/.2/stdout.txt") == "said");
+  CHECK(ResultsFolder::read(results.of(2) + "/stdout.txt") == "its own");
+  CHECK(ResultsFolder::read(results.path + "/trials/.2/stdout.txt") == "said");
 }
 
 TEST_CASE("what a program put into its folder goes with it, and leads nobody elsewhere") {
-  Results results;
+  ResultsFolder results;
   TrialFolders folders;
   const std::string mine = results.path + "/mine.txt";
-  Results::write(mine, "mine");
+  ResultsFolder::write(mine, "mine");
   llvm::cantFail(folders.make(results.of(1), {}));
   fs::create_hard_link(mine, results.of(1) + "/stdout.txt");
   fs::create_symlink(mine, results.of(1) + "/stderr.txt");
   folders.drop(results.of(1));
   llvm::cantFail(folders.make(results.of(2), {}));
   CHECK(namesIn(results.of(2)).empty());
-  CHECK(Results::read(mine) == "mine");
+  CHECK(ResultsFolder::read(mine) == "mine");
   // A folder without permissions, which its program took away, is not used again.
   chmod(results.of(2).c_str(), 0500);
   folders.drop(results.of(2));

@@ -29,3 +29,7 @@ class Interrupts {
 };
 
 }  // namespace expc::engine::launch
+
+namespace expc {
+using engine::launch::Interrupts;
+}

@@ -25,7 +25,7 @@ constexpr base::Word<What> kWhats[] = {{"started", What::Started},   {"said", Wh
 std::vector<RankReport> EventLines::add(std::string_view bytes) {
   std::vector<RankReport> reports;
   const auto refuse = [&](std::string why) {
-    reports.push_back({.what = RankReport::What::Nonsense, .text = std::move(why)});
+    reports.push_back({.what = RankReport::Nonsense, .text = std::move(why)});
     over_ = true;
     rest_.clear();
   };
@@ -39,7 +39,7 @@ std::vector<RankReport> EventLines::add(std::string_view bytes) {
     bytes.remove_prefix(end + 1);
     const std::string line = std::exchange(rest_, {});
     if (auto event = protocol::eventFromLine(line))
-      reports.push_back({.what = RankReport::What::Said, .event = std::move(*event)});
+      reports.push_back({.what = RankReport::Said, .event = std::move(*event)});
     else
       refuse(fmt::format("wrote a line that is not an event: '{}' ({})", files::excerpt(line),
                          toString(event.takeError())));
@@ -47,7 +47,7 @@ std::vector<RankReport> EventLines::add(std::string_view bytes) {
   return reports;
 }
 
-void describe(base::JsonRecord& io, TrialRequest& request) {
+void describe(JsonRecord& io, TrialRequest& request) {
   io.required(EXPC_NAMED(request, spec, environment, log_prefix));
   io.field("first_rank", request.first_rank, 0, kMostRanks);
   io.field("ranks", request.ranks, 0, kMostRanks);
@@ -58,14 +58,14 @@ void describe(base::JsonRecord& io, TrialRequest& request) {
     io.fail("its ranks contradict each other");
 }
 
-void describe(base::JsonRecord& io, RankReport& report) {
+void describe(JsonRecord& io, RankReport& report) {
   io.word("what", report.what, kWhats);
   io.field("trial", report.trial);
   io.field("rank", report.rank, 0, kMostRanks);
   io.required(EXPC_NAMED(report, pid, at));
   io.optional(EXPC_NAMED(report, text, status, out_of_memory, stuck));
   // The event travels as the line that the rank wrote, so that event.cpp alone knows its form.
-  if (report.what == RankReport::What::Said) {
+  if (report.what == RankReport::Said) {
     std::string line = io.reads() ? "" : protocol::toLine(report.event);
     io.field("event", line);
     if (!io.reads() || io.failed()) return;
@@ -75,7 +75,7 @@ void describe(base::JsonRecord& io, RankReport& report) {
       io.fail("event", toString(event.takeError()));
     return;
   }
-  if (io.reads() && report.what == RankReport::What::Readings && !io.has("readings", true))
+  if (io.reads() && report.what == RankReport::Readings && !io.has("readings", true))
     return io.fail("readings", "are missing");
   io.optional("readings", report.readings);
 }

@@ -40,7 +40,7 @@ struct TrialRequest {
   std::string log(unsigned rank) const { return log_prefix + "." + std::to_string(rank) + ".log"; }
 };
 /// The fields as JSON, for an agent; without those that only the engine needs.
-void describe(base::JsonRecord& io, TrialRequest& request);
+void describe(JsonRecord& io, TrialRequest& request);
 
 /// An observation of a launcher about a rank, or about the whole trial.
 struct RankReport {
@@ -53,6 +53,7 @@ struct RankReport {
     Lost       // of the whole trial: the launcher lost it, and nothing of it runs any more but what is `stuck`; `text`
                // says why
   } what = What::Started;
+  using enum What;
   uint64_t trial = 0;  // as `start` returned it
   unsigned rank = 0;
   int pid = 0;
@@ -67,7 +68,7 @@ struct RankReport {
   bool with_node = false;  // Lost: the node was lost, too, which says nothing about the trial
 };
 /// The fields as JSON, for an agent's reports.
-void describe(base::JsonRecord& io, RankReport& report);
+void describe(JsonRecord& io, RankReport& report);
 
 /// Name and size of a launcher.
 struct LauncherDescription {
@@ -123,3 +124,7 @@ class EventLines {
 };
 
 }  // namespace expc::engine::launch
+
+namespace expc {
+using engine::launch::Launcher, engine::launch::TrialRequest;
+}

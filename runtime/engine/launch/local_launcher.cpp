@@ -119,7 +119,7 @@ class LocalLauncher final : public Launcher {
   }
 
   void kill(uint64_t id) override {
-    Trial* trial = base::entryOf(trials_, id);
+    Trial* trial = entryOf(trials_, id);
     if (!trial) return;
     trial->killed_at = clock_.boot();
     for (const Rank& rank : trial->ranks)
@@ -127,7 +127,7 @@ class LocalLauncher final : public Launcher {
   }
 
   void stop(uint64_t id) override {
-    const Trial* trial = base::entryOf(trials_, id);
+    const Trial* trial = entryOf(trials_, id);
     if (!trial) return;
     for (const Rank& rank : trial->ranks)
       if (!rank.exited) trial->server->process.endService(rank.process.launch);
@@ -153,7 +153,7 @@ class LocalLauncher final : public Launcher {
   struct Rank {
     unsigned number = 0;
     RankProcess process;
-    base::Descriptor pipe;  // read end of its event pipe
+    Descriptor pipe;  // read end of its event pipe
     bool exited = false;
     EventLines lines;
   };
@@ -225,7 +225,7 @@ class LocalLauncher final : public Launcher {
       return failure("{}: {}. Results so far are kept", what, std::strerror(error));
     };
     const std::string log = request.log(number);
-    const base::Descriptor log_fd(files::openLog(log));
+    const Descriptor log_fd(files::openLog(log));
     if (log_fd < 0) return failed(log, errno);
     base::Pipe pipe;
     if (pipe.read < 0) return failed("no pipe for a rank", errno);
@@ -261,7 +261,7 @@ class LocalLauncher final : public Launcher {
                                          int log_fd) {
     while (auto process = waiting_.take(place)) {
       launch.id = process->launch;
-      if (protocol::sendPacket(process->channel, base::canonicalJson(base::written(launch)), {event_fd, log_fd}))
+      if (protocol::sendPacket(process->channel, canonicalJson(base::written(launch)), {event_fd, log_fd}))
         return process;
     }
     return std::nullopt;
@@ -276,8 +276,8 @@ class LocalLauncher final : public Launcher {
     // Ranks of commands get a channel, over which their process can be given another rank. Without a channel (no
     // descriptors left) the process just ends with its rank.
     if (launch.spec.command && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) ends[0] = ends[1] = -1;
-    process.channel = base::Descriptor(ends[0]);
-    const base::Descriptor theirs(ends[1]);
+    process.channel = Descriptor(ends[0]);
+    const Descriptor theirs(ends[1]);
     return server.process.launch(launch, event_fd, log_fd, theirs);
   }
 
@@ -345,15 +345,14 @@ class LocalLauncher final : public Launcher {
       if (reply.type == protocol::LaunchReply::Type::Exited) {
         readPipe(id, *rank, /*last=*/true);  // its whole group is dead, so nothing more can come
         rank->exited = true;
-        report.what = RankReport::What::Exited;
+        report.what = RankReport::Exited;
         report.status = reply.status;
         report.out_of_memory = reply.out_of_memory;
         report.stuck = reply.stuck;
         report.at = reply.at;
       }
       const bool over = std::ranges::all_of(trial.ranks, &Rank::exited);
-      if (over)
-        add(id, rank->number, {.what = RankReport::What::Readings, .readings = monitor_.end(id, clock_.boot())});
+      if (over) add(id, rank->number, {.what = RankReport::Readings, .readings = monitor_.end(id, clock_.boot())});
       add(id, rank->number, std::move(report));
       if (over) trials_.erase(found);
       return;
@@ -404,7 +403,7 @@ class LocalLauncher final : public Launcher {
   void lose(uint64_t id, Trial& trial, std::string why, std::vector<int> stuck) {
     for (Rank& rank : trial.ranks) readPipe(id, rank, /*last=*/true);
     monitor_.end(id, clock_.boot());
-    add(id, 0, {.what = RankReport::What::Lost, .text = std::move(why), .stuck = std::move(stuck)});
+    add(id, 0, {.what = RankReport::Lost, .text = std::move(why), .stuck = std::move(stuck)});
   }
 
   const Say say_;

@@ -30,8 +30,7 @@ void WaitingProcesses::add(RankProcess process) {
 }
 
 std::optional<RankProcess> WaitingProcesses::take(const ProcessPlace& place) {
-  const auto found =
-      std::ranges::find_if(processes_, [&](const RankProcess& process) { return process.place == place; });
+  const auto found = std::ranges::find(processes_, place, &RankProcess::place);
   if (found == processes_.end()) return std::nullopt;
   RankProcess process = std::move(*found);
   processes_.erase(found);

@@ -28,9 +28,9 @@ struct ProcessPlace {
 
 /// A process that runs a rank, or has run one and waits for another. Without a channel it ends with its rank.
 struct RankProcess {
-  uint64_t launch = 0;       // number of the launch that its server forked it for; its name from then on
-  int pid = 0;               // 0: not known yet
-  base::Descriptor channel;  // -1: none. Once this is closed, the process ends by itself
+  uint64_t launch = 0;  // number of the launch that its server forked it for; its name from then on
+  int pid = 0;          // 0: not known yet
+  Descriptor channel;   // -1: none. Once this is closed, the process ends by itself
   unsigned launches = 1;
   ProcessPlace place;
 };

@@ -8,6 +8,7 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/text.h"
 
 namespace expc::engine::launch {
 namespace {
@@ -18,11 +19,8 @@ namespace fs = std::filesystem;
 /// if neither is there.
 std::string versionOf(const fs::path& torch) {
   for (const char* name : {"version.py", "build-version"}) {
-    auto file = files::read((torch / name).string(), files::kMostByHand);
-    if (!file) {
-      consumeError(file.takeError());
-      continue;
-    }
+    const auto file = expectedToOptional(files::read((torch / name).string(), files::kMostByHand));
+    if (!file) continue;
     const auto [all, after] = (*file)->getBuffer().split("__version__ = '");
     return (after.empty() ? all : after).take_while([](char c) { return c == '.' || (c >= '0' && c <= '9'); }).str();
   }
@@ -70,7 +68,7 @@ Expected<std::vector<std::string>> withTorch(const std::string& worker, std::vec
   // torch's folder comes first, so that it wins over the run path and over any other torch. It hides no library of null
   // cards, since none of them has a name of torch's. CUDA's own libraries come last.
   std::string path = valueOf("LD_LIBRARY_PATH", added);
-  path = (torch / "lib").string() + (path.empty() ? "" : ":" + path) + ":" + (wheels / "cu13/lib").string();
+  path = (torch / "lib").string() + base::framed(":", path) + ":" + (wheels / "cu13/lib").string();
   std::erase_if(added, [](const std::string& variable) { return StringRef(variable).starts_with("LD_LIBRARY_PATH="); });
   added.push_back("LD_LIBRARY_PATH=" + path);
   return added;

@@ -18,8 +18,6 @@
 namespace expc::engine::launch {
 namespace {
 
-using store::TrialStatus;
-
 constexpr double kLook = 1;  // seconds between two looks at the sizes of logs
 // Seconds after which a service that was told to end is killed; its worker kills the program earlier.
 constexpr double kServiceEnds = 20;
@@ -109,7 +107,7 @@ Error TrialRunner::listen() {
     const auto found = trials_.find(report.trial);
     // Reports of trials that have ended, for example of killed ranks, are dropped.
     if (found == trials_.end()) continue;
-    const bool told = report.what == RankReport::What::Said && report.rank == 0;
+    const bool told = report.what == RankReport::Said && report.rank == 0;
     const auto& progress = found->second.hooks.progress;
     using Type = protocol::Event::Type;
     const Type type = report.event.type;

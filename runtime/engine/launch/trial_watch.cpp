@@ -21,8 +21,6 @@
 namespace expc::engine::launch {
 namespace {
 
-using store::TrialStatus;
-
 // Seconds from the first complaint until the weightiest one is believed, so that the cause can be found. A rank that
 // only lost the others knows no cause, and on a busy machine or over nodes the rank that knows it may be slower, so
 // that wait is longer.
@@ -63,7 +61,7 @@ void TrialWatch::take(RankReport report) {
   std::optional<validity::Readings>& seen = end_.readings;
   if (report.readings) seen = seen ? validity::together(*seen, *report.readings) : std::move(report.readings);
   end_.stuck.insert(end_.stuck.end(), report.stuck.begin(), report.stuck.end());
-  if (report.what == RankReport::What::Lost) {
+  if (report.what == RankReport::Lost) {
     // A lost trial has no exits; the report stands for them. With its node lost, the trial is interrupted and repeated.
     last_exit_ = report.at;
     if (report.with_node) stop(TrialStatus::Interrupted, report.text);
@@ -74,11 +72,11 @@ void TrialWatch::take(RankReport report) {
   if (report.rank >= ranks_.size()) return;
   Rank& rank = ranks_[report.rank];
   switch (report.what) {
-    case RankReport::What::Said:
+    case RankReport::Said:
       return takeEvent(rank, report);
-    case RankReport::What::Nonsense:
+    case RankReport::Nonsense:
       return complain(rank, Weight::Nonsense, std::move(report.text));
-    case RankReport::What::Exited:
+    case RankReport::Exited:
       return takeExit(rank, report);
     default:
       return;

@@ -21,7 +21,7 @@ namespace expc::engine::launch {
 /// How a trial ended, as the store keeps it; the environment is added by the caller, which knows more of it. `seconds`
 /// is the time from the trial's start to the end of its last rank.
 struct TrialEnd : store::TrialResult {
-  TrialEnd() { status = store::TrialStatus::Failed; }
+  TrialEnd() { status = TrialStatus::Failed; }
   json::Object environment;
   std::optional<protocol::Rehearsed> rehearsed;  // set for a rehearsal that is valid
   std::optional<validity::Readings> readings;    // of all nodes together; absent: the launcher has none
@@ -41,7 +41,7 @@ class TrialWatch {
   /// about to fail counts as interrupted, since the same signal may have ended its ranks.
   void interrupt();
   /// The trial cannot go on, for a reason of its caller's.
-  void fail(store::TrialStatus status, std::string reason) { stop(status, std::move(reason)); }
+  void fail(TrialStatus status, std::string reason) { stop(status, std::move(reason)); }
   /// A rank's log exceeds the limit: the trial fails.
   void flooded(unsigned rank);
 
@@ -98,7 +98,7 @@ class TrialWatch {
   bool allExited() const;
   unsigned worst() const;
   /// Decides how the trial ends; the first call counts. `rank` is blamed.
-  void stop(store::TrialStatus status, std::string reason, unsigned rank = 0);
+  void stop(TrialStatus status, std::string reason, unsigned rank = 0);
   void weighComplaints();
   void takeResult();
   void noteDiverged(const std::string& what, double value);
@@ -128,3 +128,7 @@ class TrialWatch {
 std::map<std::string, store::Values> rowsOf(const protocol::Event& result);
 
 }  // namespace expc::engine::launch
+
+namespace expc {
+using engine::launch::TrialEnd;
+}

@@ -182,7 +182,7 @@ Expected<WorkerDescription> parseDescription(const std::string& path, const std:
         "'{} --describe' did not print the description of a worker: {}; is it the expc-worker of this build?", path,
         why);
   };
-  auto value = base::parseJson(text);
+  auto value = parseJson(text);
   if (!value) return bad(toString(value.takeError()));
   const json::Object* object = value->getAsObject();
   if (!object || object->getInteger("v").value_or(-1) != protocol::kTrialVersion) {
@@ -231,7 +231,7 @@ Expected<WorkerDescription> describeWorker(const std::string& path, const Enviro
 
 Error checkCommand(const std::string& path, const plan::Workload& workload, const std::vector<std::string>& metrics) {
   json::Object question{{"command", base::written(*workload.command)}, {"metrics", base::jsonTexts(metrics)}};
-  auto answer = TRY(ask(path, {"--check", base::canonicalJson(std::move(question))}));
+  auto answer = TRY(ask(path, {"--check", canonicalJson(std::move(question))}));
   if (answer.status == 0) return Error::success();
   const std::string why = StringRef(answer.text).trim().str();
   return failure("the workload {}: {}", workload.name, why.empty() ? path + " " + statusText(answer.status) : why);
@@ -240,7 +240,7 @@ Error checkCommand(const std::string& path, const plan::Workload& workload, cons
 Expected<std::vector<std::string>> askForMetrics(const std::string& path, const std::string& folder,
                                                  json::Object question) {
   const std::string file = folder + "/extract.question.json";
-  TRY(files::write(file, base::canonicalJson(std::move(question)), files::Links::Refused));
+  TRY(files::write(file, canonicalJson(std::move(question)), files::Links::Refused));
   auto answer = ask(path, {"--extract", file}, {}, kMaxValues);
   unlink(file.c_str());
   if (!answer) return answer.takeError();
@@ -265,7 +265,7 @@ WorkerServer::~WorkerServer() { stop(); }
 Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::string& log,
                                            const Environment& environment) {
   auto variables = TRY(withTorch(path, environment));
-  const base::Descriptor log_fd(files::openLog(log, files::Log::GoesOn));
+  const Descriptor log_fd(files::openLog(log, files::Log::GoesOn));
   if (log_fd < 0) {
     return failure("{}: {}; make the results folder writable or choose another with --results DIR", log,
                    std::strerror(errno));
@@ -275,8 +275,8 @@ Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::s
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return failure("no socket for the worker: {}", std::strerror(errno));
   WorkerServer server;
-  server.fd_ = base::Descriptor(ends[0]);
-  base::Descriptor theirs(ends[1]);
+  server.fd_ = Descriptor(ends[0]);
+  Descriptor theirs(ends[1]);
   server.pid_ = spawn(path, {"--serve", std::to_string(kChannel)}, log_fd, log_fd, theirs, variables);
   // Our copy of the child's end is closed, so that its death closes the channel.
   theirs.close();
@@ -300,7 +300,7 @@ Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::s
 bool WorkerServer::launch(const protocol::LaunchRequest& request, int event_fd, int log_fd, int next_fd) {
   std::vector<int> descriptors{event_fd, log_fd};
   if (next_fd >= 0) descriptors.push_back(next_fd);
-  return protocol::sendPacket(fd_, base::canonicalJson(base::written(request)), descriptors);
+  return protocol::sendPacket(fd_, canonicalJson(base::written(request)), descriptors);
 }
 
 bool WorkerServer::kill(uint64_t launch) { return sendOrder("kill", launch); }
@@ -308,17 +308,15 @@ bool WorkerServer::kill(uint64_t launch) { return sendOrder("kill", launch); }
 bool WorkerServer::endService(uint64_t launch) { return sendOrder("stop", launch); }
 
 bool WorkerServer::sendOrder(StringRef order, uint64_t launch) {
-  return protocol::sendPacket(fd_, base::canonicalJson(json::Object{{"v", protocol::kTrialVersion}, {order, launch}}));
+  return protocol::sendPacket(fd_, canonicalJson(json::Object{{"v", protocol::kTrialVersion}, {order, launch}}));
 }
 
 Expected<std::optional<protocol::LaunchReply>> receiveReply(int socket, bool& closed) {
   const auto packet = protocol::receivePacket(socket, /*waits=*/false);
   closed = !packet && errno != EAGAIN;
   if (!packet) return std::nullopt;
-  auto value = base::parseJson(packet->text);
-  auto reply = TRY(value ? base::readRecord<protocol::LaunchReply>(*value, "the launch reply")
-                         : Expected<protocol::LaunchReply>(value.takeError()));
-  return reply;
+  auto value = TRY(parseJson(packet->text));
+  return TRY(base::readRecord<protocol::LaunchReply>(value, "the launch reply"));
 }
 
 std::optional<protocol::LaunchReply> WorkerServer::receive() {

@@ -92,7 +92,7 @@ class WorkerServer {
  private:
   bool sendOrder(StringRef order, uint64_t launch);
 
-  base::Descriptor fd_;
+  Descriptor fd_;
   pid_t pid_ = -1;
   std::string nonsense_;
 };

@@ -37,7 +37,6 @@ namespace {
 using json::Object;
 using json::Value;
 using launch::RankReport;
-using launch::TrialRequest;
 
 /// The mark in front of each message; everything without it is noise of other programs.
 constexpr llvm::StringLiteral kMark = "@expc ";
@@ -68,7 +67,7 @@ std::string addressTowards(const std::string& other) {
   sockaddr_storage own{};
   socklen_t size = sizeof own;
   // Connecting a datagram socket makes the kernel choose a route and a source address without sending anything.
-  const base::Descriptor fd(socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const Descriptor fd(socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const bool known = fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
                      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
   freeaddrinfo(found);
@@ -77,7 +76,7 @@ std::string addressTowards(const std::string& other) {
 
 /// Describes this node. Its address is the one over which Slurm or sshd reached it, since a host's name may resolve to
 /// another network; without one it is the host's name.
-Introduction introduction(const machine::Machine& machine) {
+Introduction introduction(const Machine& machine) {
   const std::string slurm = variable("SLURM_LAUNCH_NODE_IPADDR"), node = variable("SLURMD_NODENAME");
   // SSH_CONNECTION: client address, client port, server address, server port (ssh(1)).
   const std::string ssh = StringRef(variable("SSH_CONNECTION")).rsplit(' ').first.rsplit(' ').second.str();
@@ -98,7 +97,7 @@ Introduction introduction(const machine::Machine& machine) {
 /// One agent. Any error ends it: the engine is told and takes the node for lost.
 class Agent {
  public:
-  Agent(Lines& lines, const machine::Machine& machine) : lines_(lines), machine_(machine) {}
+  Agent(Lines& lines, const Machine& machine) : lines_(lines), machine_(machine) {}
 
   void serve() {
     lines_.send(Object{{"here", base::written(introduction(machine_))}});
@@ -230,11 +229,11 @@ class Agent {
   }
 
   Lines& lines_;
-  const machine::Machine& machine_;
+  const Machine& machine_;
   const launch::Clock& clock_ = launch::Clock::real();
   std::vector<machine::Slot> slots_;
   machine::DeviceLeases leases_;
-  std::unique_ptr<launch::Launcher> launcher_;
+  std::unique_ptr<Launcher> launcher_;
   std::map<uint64_t, uint64_t> engines_number_;  // the launcher's number of a trial -> the engine's
 };
 
@@ -262,7 +261,7 @@ bool Lines::hasPeer() const {
 }
 
 bool Lines::send(const Object& message) {
-  if (files::writeAll(out_, kMark.str() + base::canonicalJson(Object(message)) + "\n") != 0) finish();
+  if (files::writeAll(out_, kMark.str() + canonicalJson(Object(message)) + "\n") != 0) finish();
   return out_ >= 0;
 }
 
@@ -274,7 +273,7 @@ void Lines::take(StringRef line, std::string& others, std::vector<Object>& messa
     noise_ += line.size() + 1;
     return;
   }
-  auto value = base::parseJson(text);
+  auto value = parseJson(text);
   if (Object* message = value ? value->getAsObject() : nullptr)
     messages.push_back(std::move(*message));
   else
@@ -300,7 +299,7 @@ std::vector<Object> Lines::receive(size_t longest) {
     if (!rest_.empty()) others += rest_ + "\n";
     in_.close();
   }
-  const base::Descriptor file(others.empty() || log_.empty() ? -1 : files::openLog(log_, files::Log::GoesOn));
+  const Descriptor file(others.empty() || log_.empty() ? -1 : files::openLog(log_, files::Log::GoesOn));
   if (file >= 0) (void)files::writeAll(file, others);
   // Noise is bounded over the whole conversation, so a program that prints without end does not go unnoticed.
   if (noise_ <= longest || !isOpen()) return messages;
@@ -309,16 +308,14 @@ std::vector<Object> Lines::receive(size_t longest) {
   return messages;
 }
 
-void describe(base::JsonRecord& io, Introduction& node) {
-  io.required(EXPC_NAMED(node, name, address, interface, machine));
-}
+void describe(JsonRecord& io, Introduction& node) { io.required(EXPC_NAMED(node, name, address, interface, machine)); }
 
-void describe(base::JsonRecord& io, CopyTask& task) {
+void describe(JsonRecord& io, CopyTask& task) {
   io.list("copies", task.copies,
-          [](base::JsonRecord& one, inputs::ScratchCopy& copy) { one.required(EXPC_NAMED(copy, from, to, digest)); });
+          [](JsonRecord& one, inputs::ScratchCopy& copy) { one.required(EXPC_NAMED(copy, from, to, digest)); });
 }
 
-void describe(base::JsonRecord& io, AgentTask& task) {
+void describe(JsonRecord& io, AgentTask& task) {
   io.required(EXPC_NAMED(task.workers, built_in, command, environment, log, nvml));
   io.field("lanes", task.lanes, 1, launch::kMostRanks);
   io.required(EXPC_NAMED(task, devices, locks, owner));
@@ -327,12 +324,12 @@ void describe(base::JsonRecord& io, AgentTask& task) {
 void runAgent() {
   // Children must neither inherit the pipes to the engine nor write to them: move both away, read /dev/null instead,
   // and let stdout go where stderr goes.
-  const auto moved = [](int fd) { return base::Descriptor(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)); };
+  const auto moved = [](int fd) { return Descriptor(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)); };
   Lines lines(moved(STDIN_FILENO), moved(STDOUT_FILENO));
-  dup2(base::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), STDIN_FILENO);
+  dup2(Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   // Probed while there is only one thread, as machine::readGpus() wants.
-  const machine::Machine machine = machine::probe();
+  const Machine machine = machine::probe();
   Agent agent(lines, machine);
   leaveSignalsToTheEngine();
   agent.serve();

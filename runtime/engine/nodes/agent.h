@@ -33,7 +33,7 @@ class Lines {
   Lines() = default;
   /// Programs between the two ends may print on the same stream (a shell's greeting, a prolog of Slurm). So messages
   /// are marked, and everything else goes to the file `log`, or nowhere if that is "".
-  Lines(base::Descriptor in, base::Descriptor out, std::string log = "")
+  Lines(Descriptor in, Descriptor out, std::string log = "")
       : in_(std::move(in)), out_(std::move(out)), log_(std::move(log)) {}
 
   int fd() const { return in_; }
@@ -55,7 +55,7 @@ class Lines {
   /// Sorts one line into `messages` or, as noise, into `others`.
   void take(StringRef line, std::string& others, std::vector<json::Object>& messages);
 
-  base::Descriptor in_, out_;
+  Descriptor in_, out_;
   /// `rest_`: a line that is not complete yet.
   std::string log_, rest_;
   size_t noise_ = 0;  // bytes received that were no messages
@@ -66,15 +66,15 @@ struct Introduction {
   std::string name;       // of the node
   std::string address;    // at which other nodes reach it
   std::string interface;  // network interface with this address; "": not known
-  machine::Machine machine;
+  Machine machine;
 };
-void describe(base::JsonRecord& io, Introduction& node);
+void describe(JsonRecord& io, Introduction& node);
 
 /// Data to be copied to the node's scratch disk.
 struct CopyTask {
   std::vector<inputs::ScratchCopy> copies;
 };
-void describe(base::JsonRecord& io, CopyTask& task);
+void describe(JsonRecord& io, CopyTask& task);
 
 /// The parts that an agent needs to begin: workers, lanes and leases.
 struct AgentTask {
@@ -85,6 +85,6 @@ struct AgentTask {
   std::string owner;    // text that others are shown of the leases
 };
 
-void describe(base::JsonRecord& io, AgentTask& task);
+void describe(JsonRecord& io, AgentTask& task);
 
 }  // namespace expc::engine::nodes

@@ -36,7 +36,6 @@ namespace {
 using json::Object;
 using json::Value;
 using launch::Clock;
-using launch::Interrupts;
 using launch::RankReport;
 
 constexpr double kStartSeconds = 120;  // for agents to start: srun may wait for a prolog
@@ -62,7 +61,7 @@ Error missing(const Node& node, const std::string& why) {
 }
 
 /// The launcher of trials on nodes. Numbers of trials are the engine's; agents translate them.
-class NodeLauncher final : public launch::Launcher {
+class NodeLauncher final : public Launcher {
  public:
   NodeLauncher(Nodes& nodes, unsigned lanes, launch::Say say, const Clock& clock)
       : nodes_(nodes), lanes_(lanes), say_(std::move(say)), clock_(clock) {}
@@ -70,13 +69,13 @@ class NodeLauncher final : public launch::Launcher {
   launch::LauncherDescription describe() const override { return {"nodes", lanes_}; }
   std::string lost(unsigned node) const override { return nodes_.all()[node].lost; }
 
-  Expected<uint64_t> start(const launch::TrialRequest& request) override {
+  Expected<uint64_t> start(const TrialRequest& request) override {
     const uint64_t id = next_trial_++;
     Trial& trial = trials_[id];
     trial.ranks = request.spec.world_size;
     // Consecutive ranks go to one node, in the order of the nodes.
     const unsigned each = trial.ranks / request.nodes.size();
-    launch::TrialRequest part = request;
+    TrialRequest part = request;
     // Each node gets the whole specification with the numbers of its own ranks.
     part.ranks = each;
     for (const unsigned node : request.nodes) {
@@ -112,14 +111,14 @@ class NodeLauncher final : public launch::Launcher {
 
   /// Sends an order about a trial to each node that runs a part of it.
   void order(StringRef what, uint64_t id) {
-    const Trial* trial = base::entryOf(trials_, id);
+    const Trial* trial = entryOf(trials_, id);
     if (!trial) return;
     for (const auto& [node, left] : trial->left)
       if (Node& own = nodes_.all()[node]; own.lost.empty()) own.lines.send(Object{{what, id}});
   }
 
   static RankReport lostWith(const std::string& why) {
-    return {.what = RankReport::What::Lost, .text = why, .with_node = true};
+    return {.what = RankReport::Lost, .text = why, .with_node = true};
   }
 
   /// Marks the trial as lost, for the first reason, and kills what is left of it.
@@ -157,12 +156,12 @@ class NodeLauncher final : public launch::Launcher {
       const auto found = trials_.find(report->trial);
       if (found == trials_.end()) continue;
       Trial& trial = found->second;
-      if (report->what == RankReport::What::Lost) {
+      if (report->what == RankReport::Lost) {
         trial.left[node] = 0;  // nothing of it is left on this node, which lives on
         end(found->first, trial, std::move(*report));
         continue;
       }
-      const bool exited = report->what == RankReport::What::Exited;
+      const bool exited = report->what == RankReport::Exited;
       reports_.push_back(std::move(*report));
       if (!exited) continue;
       if (trial.left[node] > 0) --trial.left[node];
@@ -247,7 +246,7 @@ Error Nodes::launch(const NodesAsked::One& asked, const std::string& folder) {
   node.name = asked.name;
   node.log = fmt::format("{}/{}.log", folder, asked.name);
   setenv("EXPC_NODE", fmt::to_string(nodes_.size()).c_str(), 1);
-  const base::Descriptor log(files::openLog(node.log));
+  const Descriptor log(files::openLog(node.log));
   if (log < 0) return files::systemError(node.log, errno);
   base::Pipe to, from;
   if (to.read < 0 || from.read < 0) return files::systemError("a pipe for an agent", errno);
@@ -312,7 +311,7 @@ Expected<std::vector<Value>> Nodes::ask(StringRef key, function_ref<Object(const
   return answers;
 }
 
-std::unique_ptr<launch::Launcher> launcherOn(Nodes& nodes, unsigned lanes, launch::Say say, const Clock& clock) {
+std::unique_ptr<Launcher> launcherOn(Nodes& nodes, unsigned lanes, launch::Say say, const Clock& clock) {
   return std::make_unique<NodeLauncher>(nodes, lanes, std::move(say), clock);
 }
 

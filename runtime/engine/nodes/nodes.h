@@ -7,7 +7,7 @@
 #include <llvm/Support/JSON.h>
 #include <sys/types.h>
 
-#include <limits>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,8 +62,7 @@ class Nodes {
   /// refused or is gone, or is that of `tick`.
   Expected<std::vector<json::Value>> ask(
       StringRef key, function_ref<json::Object(const Node&)> question, const launch::Say& say,
-      const inputs::Tick& tick = [] { return Error::success(); },
-      double until = std::numeric_limits<double>::infinity());
+      const inputs::Tick& tick = [] { return Error::success(); }, double until = INFINITY);
 
  private:
   Nodes() = default;
@@ -75,6 +74,6 @@ class Nodes {
 
 /// Makes a launcher that runs trials on `nodes`, whose agents must have begun. `nodes` and `clock` must outlive it.
 /// `lanes`: of all nodes together.
-std::unique_ptr<launch::Launcher> launcherOn(Nodes& nodes, unsigned lanes, launch::Say say, const launch::Clock& clock);
+std::unique_ptr<Launcher> launcherOn(Nodes& nodes, unsigned lanes, launch::Say say, const launch::Clock& clock);
 
 }  // namespace expc::engine::nodes
