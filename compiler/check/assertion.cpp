@@ -76,7 +76,7 @@ struct AssertionChecker {
   /// Resolves the subject and its selectors; false after a report.
   bool subject() {
     const ast::Expr* expr = declaration.subject.get();
-    auto* index = std::get_if<ast::IndexExpr>(&expr->node);
+    auto* index = expr->as<ast::IndexExpr>();
     if (index) expr = index->base.get();
     const ast::Identifier* word = wordOf(*expr);
     if (!word) return noSubject(*expr);
@@ -98,9 +98,9 @@ struct AssertionChecker {
   /// Reports an expression in the place of a subject, and says how to write it.
   bool noSubject(const ast::Expr& expr) {
     auto builder = emitter.build(expr.range, CriterionShape, name, "must judge a metric or a comparison");
-    const auto* call = std::get_if<ast::CallExpr>(&expr.node);
+    const auto* call = expr.as<ast::CallExpr>();
     const ast::Expr* other = declaration.bound.get();
-    if (const auto* index = other ? std::get_if<ast::IndexExpr>(&other->node) : nullptr) other = index->base.get();
+    if (const auto* index = other ? other->as<ast::IndexExpr>() : nullptr) other = index->base.get();
     const ast::Identifier* word = other ? wordOf(*other) : nullptr;
     if (word && (study.findComparison(word->name) >= 0 || study.findMetric(word->name) >= 0)) {
       const auto written = [&](source::Range range) { return context.written(range); };
@@ -110,7 +110,7 @@ struct AssertionChecker {
       const std::string mended = fmt::format("{} {} {}", written(declaration.bound->range), sign, written(expr.range));
       return builder.note("the subject stands first: '{}'", mended).fix(declaration.range, mended).refuse();
     }
-    if (std::holds_alternative<ast::BinaryExpr>(expr.node))
+    if (expr.as<ast::BinaryExpr>())
       builder.note("a metric may be derived: 'metric total = a + b', and 'total' judged");
     else if (!call)
       builder.note("write its name, and '[factor = level]' to look at one level");
@@ -252,7 +252,7 @@ struct AssertionChecker {
   /// `where method == lora` tells what the criterion means for a factor that nothing else binds: it pins that
   /// level.
   void narrow(const ast::Expr& expr) {
-    auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
+    auto* binary = expr.as<ast::BinaryExpr>();
     if (!binary) return;
     if (binary->op == ast::BinaryOp::And) {
       narrow(*binary->left);
@@ -266,7 +266,7 @@ struct AssertionChecker {
 
   /// The number of parts of `a and b and …` that are the word `feasible`.
   static unsigned feasibleParts(const ast::Expr& expr) {
-    auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
+    auto* binary = expr.as<ast::BinaryExpr>();
     if (binary && binary->op == ast::BinaryOp::And) return feasibleParts(*binary->left) + feasibleParts(*binary->right);
     const ast::Identifier* word = wordOf(expr);
     return word && word->name == "feasible" ? 1 : 0;
@@ -339,7 +339,7 @@ struct AssertionChecker {
 
   /// The selectors that the claim has, as written, with a comma behind them; "" if it has none.
   std::string selected() const {
-    const auto* index = std::get_if<ast::IndexExpr>(&declaration.subject->node);
+    const auto* index = declaration.subject->as<ast::IndexExpr>();
     if (!index) return "";
     const ast::CallArgument &begin = index->selectors.front(), &end = index->selectors.back();
     const source::Range first = begin.name ? begin.name->range : begin.value->range;
@@ -504,7 +504,7 @@ struct AssertionChecker {
 
   /// A multiple of an end of a band as it is written: of a literal in its own unit, of anything else as a product.
   std::string scaled(const ast::Expr& end, const Rational& factor) const {
-    const auto* literal = std::get_if<ast::NumberLiteral>(&end.node);
+    const auto* literal = end.as<ast::NumberLiteral>();
     const auto number = literal ? Rational::parse(literal->digits) : std::nullopt;
     const auto product = number ? *number * factor : std::nullopt;
     if (product && product->toString().find('/') == std::string::npos) return product->toString() + literal->unit;

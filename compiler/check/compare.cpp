@@ -296,7 +296,7 @@ struct Comparisons {
       return builder.refuse();
     }
     if (argument(declaration)) return true;
-    if (const auto* selected = std::get_if<ast::IndexExpr>(&call.arguments[0].value->node); selected && aggregates)
+    if (const auto* selected = call.arguments[0].value->as<ast::IndexExpr>(); selected && aggregates)
       return emitter
           .build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric or comparison",
                  "a selected level")

@@ -95,13 +95,12 @@ std::optional<Context::Levels> Context::levels(const ast::Expr& expr, const Expr
   };
   // Where the type is that of lists, a list is one value.
   const auto* members = membersOf(expr);
-  if (members && !(std::holds_alternative<ast::ListExpr>(expr.node) && expected.kind == Type::Kind::List)) {
+  if (members && !(expr.as<ast::ListExpr>() && expected.kind == Type::Kind::List)) {
     bool good = true;
     // A literal keeps the unit in which it was written (1GiB); anything computed shows its value.
-    for (const ast::ExprPtr& element : *members)
-      good &= add(*element, std::holds_alternative<ast::NumberLiteral>(element->node));
+    for (const ast::ExprPtr& element : *members) good &= add(*element, element->as<ast::NumberLiteral>());
     if (!good) return std::nullopt;
-  } else if (auto* range = std::get_if<ast::RangeExpr>(&expr.node)) {
+  } else if (auto* range = expr.as<ast::RangeExpr>()) {
     auto lower = constant(*range->lower, place, expected, what);
     auto upper = range->upper ? constant(*range->upper, place, expected, what) : std::nullopt;
     // A geometric step is a plain factor.
@@ -130,13 +129,13 @@ std::optional<Context::Levels> Context::levels(const ast::Expr& expr, const Expr
 }
 
 const std::vector<ast::ExprPtr>* membersOf(const ast::Expr& expr) {
-  if (auto* set = std::get_if<ast::SetExpr>(&expr.node)) return &set->elements;
-  auto* list = std::get_if<ast::ListExpr>(&expr.node);
+  if (auto* set = expr.as<ast::SetExpr>()) return &set->elements;
+  auto* list = expr.as<ast::ListExpr>();
   return list && !list->elements.empty() ? &list->elements : nullptr;
 }
 
 const ast::Identifier* wordOf(const ast::Expr& expr) {
-  auto* name = std::get_if<ast::NameExpr>(&expr.node);
+  auto* name = expr.as<ast::NameExpr>();
   return name && name->name.parts.size() == 1 ? &name->name.parts[0] : nullptr;
 }
 

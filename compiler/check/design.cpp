@@ -118,7 +118,7 @@ struct DesignChecker {
     }
     Settings& settings = design.kinds[kind].settings;
     // Only `repeat` may be a range.
-    auto* range = name.name == "repeat" ? std::get_if<ast::RangeExpr>(&value.node) : nullptr;
+    auto* range = name.name == "repeat" ? value.as<ast::RangeExpr>() : nullptr;
     if (!range) return add(name, whole(*rule, value), settings);
     // `repeat 10..20`: adaptive repetitions, which `until` ends.
     if (!range->upper || range->step)
@@ -184,7 +184,7 @@ struct DesignChecker {
 
   /// Checks `until`. It and a range of repetitions need each other.
   void until(TrialKind kind, const ast::DesignSetting& setting) {
-    bool ranged = setting.name.name == "repeat" && std::holds_alternative<ast::RangeExpr>(setting.value->node);
+    bool ranged = setting.name.name == "repeat" && setting.value->as<ast::RangeExpr>();
     if (ranged && setting.until) return condition(kind, *setting.until);
     if (ranged)
       emitter.build(setting.value->range, BadUntil, toString(kind), "have a range, but no rule when to stop in it")
@@ -197,14 +197,13 @@ struct DesignChecker {
 
   /// Checks one condition of `until half_width(gain) <= 1% and …`; recurses into `and`.
   void condition(TrialKind kind, const ast::Expr& expr) {
-    auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
+    auto* binary = expr.as<ast::BinaryExpr>();
     if (binary && binary->op == ast::BinaryOp::And) {
       condition(kind, *binary->left);
       return condition(kind, *binary->right);
     }
     // The only form: half_width(SUBJECT) <= LIMIT.
-    auto* call =
-        binary && binary->op == ast::BinaryOp::LessEqual ? std::get_if<ast::CallExpr>(&binary->left->node) : nullptr;
+    auto* call = binary && binary->op == ast::BinaryOp::LessEqual ? binary->left->as<ast::CallExpr>() : nullptr;
     const bool width = call && joined(call->callee) == "half_width" && call->arguments.size() == 1;
     const ast::Identifier* word = width && !call->arguments[0].name ? wordOf(*call->arguments[0].value) : nullptr;
     if (!word)

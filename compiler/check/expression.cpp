@@ -93,22 +93,22 @@ FormulaPtr Context::build(const ast::Expr& expr, const ExpressionScope& place, c
     return build(expr, there, expected);
   }
   const Site at{expr.range, place, expected};
-  if (auto* node = std::get_if<ast::NumberLiteral>(&expr.node)) return literal(*node, at);
-  if (auto* node = std::get_if<ast::StringLiteral>(&expr.node)) return text(*node, at);
-  if (auto* node = std::get_if<ast::BoolLiteral>(&expr.node))
+  if (auto* node = expr.as<ast::NumberLiteral>()) return literal(*node, at);
+  if (auto* node = expr.as<ast::StringLiteral>()) return text(*node, at);
+  if (auto* node = expr.as<ast::BoolLiteral>())
     return constantOf(Value::boolean(node->value), Type::boolean(), expr.range);
-  if (auto* node = std::get_if<ast::NameExpr>(&expr.node)) return name(*node, at);
-  if (auto* node = std::get_if<ast::CallExpr>(&expr.node)) return variant(*node, at);
-  if (auto* node = std::get_if<ast::UnaryExpr>(&expr.node)) return unary(*node, at);
-  if (auto* node = std::get_if<ast::BinaryExpr>(&expr.node)) return binary(*node, at);
-  if (auto* node = std::get_if<ast::ListExpr>(&expr.node)) return sequence(node->elements, at, false);
-  if (auto* node = std::get_if<ast::TupleExpr>(&expr.node)) return sequence(node->elements, at, true);
-  if (auto* node = std::get_if<ast::RecordExpr>(&expr.node)) return record(node->fields, at);
+  if (auto* node = expr.as<ast::NameExpr>()) return name(*node, at);
+  if (auto* node = expr.as<ast::CallExpr>()) return variant(*node, at);
+  if (auto* node = expr.as<ast::UnaryExpr>()) return unary(*node, at);
+  if (auto* node = expr.as<ast::BinaryExpr>()) return binary(*node, at);
+  if (auto* node = expr.as<ast::ListExpr>()) return sequence(node->elements, at, false);
+  if (auto* node = expr.as<ast::TupleExpr>()) return sequence(node->elements, at, true);
+  if (auto* node = expr.as<ast::RecordExpr>()) return record(node->fields, at);
   // These are no values here, but a name inside still has a meaning.
-  if (auto* node = std::get_if<ast::IndexExpr>(&expr.node)) lookUp(*node->base, place);
-  std::string_view what = std::holds_alternative<ast::SetExpr>(expr.node)     ? "a set"
-                          : std::holds_alternative<ast::RangeExpr>(expr.node) ? "a range"
-                                                                              : "a selection with '[…]'";
+  if (auto* node = expr.as<ast::IndexExpr>()) lookUp(*node->base, place);
+  std::string_view what = expr.as<ast::SetExpr>()     ? "a set"
+                          : expr.as<ast::RangeExpr>() ? "a range"
+                                                      : "a selection with '[…]'";
   return error(emitter.refuse(expr.range, errors::NotAValue, std::string(what)));
 }
 
@@ -187,7 +187,7 @@ static source::Range declarationOf(const ExpressionScope& place, unsigned index)
 
 bool Context::namesValue(const ast::Expr& expr, const ExpressionScope& place) const {
   const ast::Identifier* word = wordOf(expr);
-  if (!word) return !std::holds_alternative<ast::CallExpr>(expr.node);
+  if (!word) return !expr.as<ast::CallExpr>();
   return findParameter(place, word->name) >= 0 || (place.metrics && place.metrics->declares(word->name)) ||
          (place.lets && place.lets->contains(word->name)) || place.module->lets.contains(word->name);
 }
@@ -490,7 +490,7 @@ FormulaPtr Context::reduce(const ast::CallExpr& call, const Site& at) {
 
 FormulaPtr Context::epochsTo(const ast::CallExpr& call, const Site& at) {
   // The argument must be `series RELATION constant`.
-  auto* condition = call.arguments.size() == 1 ? std::get_if<ast::BinaryExpr>(&call.arguments[0].value->node) : nullptr;
+  auto* condition = call.arguments.size() == 1 ? call.arguments[0].value->as<ast::BinaryExpr>() : nullptr;
   const ast::Identifier* word = condition && relationOf(opOf(condition->op)) ? wordOf(*condition->left) : nullptr;
   if (!word)
     return error(emitter.refuse(at.range, errors::TypeMismatch, "the argument of 'epochs_to'",

@@ -119,7 +119,7 @@ struct FactorChecker {
     if (declaration.when)
       errors::badInside(context.emitter, declaration.when->range, name,
                         "has levels at all points: leave some out with 'exclude', or 'where' of a claim");
-    const bool range = declaration.levels && std::holds_alternative<ast::RangeExpr>(declaration.levels->node);
+    const bool range = declaration.levels && declaration.levels->as<ast::RangeExpr>();
     for (const Use& use : study.uses)
       if (range && use.workload->command && !isToldOf(*use.workload, name))
         context.emitter.build(declaration.name.range, InsideUntold, name)
@@ -272,7 +272,7 @@ std::optional<std::vector<Value>> StudyScope::levelValues(const ast::Expr& expr,
     return value ? std::optional(std::vector<Value>{std::move(*value)}) : std::nullopt;
   }
   // A level of a lockstep factor is a tuple with one value for each of its parameters.
-  auto* tuple = std::get_if<ast::TupleExpr>(&expr.node);
+  auto* tuple = expr.as<ast::TupleExpr>();
   if (!tuple || tuple->elements.size() != factor.parameters.size())
     return emitter.refuse(expr.range, LockstepShape, what, factor.parameters.size(), factor.name);
   std::vector<Value> values;

@@ -55,8 +55,8 @@ diag::Refusal refuse(WorkloadScope& of, source::Range range, std::string_view wh
 
 /// The file that an argument names: a text, or the file to which the runtime writes a stream of the program.
 std::optional<std::string> fileOf(const ast::Expr& expr) {
-  if (auto* text = std::get_if<ast::StringLiteral>(&expr.node)) return text->value;
-  auto* name = std::get_if<ast::NameExpr>(&expr.node);
+  if (auto* text = expr.as<ast::StringLiteral>()) return text->value;
+  auto* name = expr.as<ast::NameExpr>();
   const std::string word = name ? joined(name->name) : "";
   if (word == "stdout" || word == "stderr") return word + ".txt";
   return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<std::string> fileOf(const ast::Expr& expr) {
 
 /// The file of `outputs`, if that is a call of the same reader.
 std::optional<std::string> outputsFile(const ast::Expr* outputs, std::string_view reader) {
-  auto* call = outputs ? std::get_if<ast::CallExpr>(&outputs->node) : nullptr;
+  auto* call = outputs ? outputs->as<ast::CallExpr>() : nullptr;
   if (!call || joined(call->callee) != reader || call->arguments.empty()) return std::nullopt;
   return fileOf(*call->arguments[0].value);
 }
@@ -125,8 +125,8 @@ struct SourceChecker {
   /// Reads one call; nothing after a report.
   Source read(const ast::Expr& expr) {
     static const ast::CallExpr kBare;
-    auto* name = std::get_if<ast::NameExpr>(&expr.node);
-    auto* call = std::get_if<ast::CallExpr>(&expr.node);
+    auto* name = expr.as<ast::NameExpr>();
+    auto* call = expr.as<ast::CallExpr>();
     if (!name && !call) return refuse(of, expr.range, "this is not a way to read a number");
     const ast::QualifiedName& callee = name ? name->name : call->callee;
     const std::string word = joined(callee);
@@ -280,7 +280,7 @@ struct SourceChecker {
         return refuse(of, argument.value->range, fmt::format("'{}' takes texts here", reader.word));
       }
       if (!placeholders(argument.value->range, *text)) return false;
-      if (std::holds_alternative<ast::StringLiteral>(argument.value->node) && (*text == "stdout" || *text == "stderr"))
+      if (argument.value->as<ast::StringLiteral>() && (*text == "stdout" || *text == "stderr"))
         return of.emitter
             .build(argument.value->range, MetricSourceShape,
                    fmt::format("'{}' in quotes is a file of that name", *text))
@@ -393,7 +393,7 @@ bool checkOutputsClause(WorkloadScope& of, const ast::Expr& source) {
   // `name` stands for every metric's name in the place of `outputs`.
   Wanted wanted;
   wanted.name = "name";
-  auto* call = std::get_if<ast::CallExpr>(&source.node);
+  auto* call = source.as<ast::CallExpr>();
   for (size_t i = 0; call && i < call->arguments.size(); ++i) {
     const ast::CallArgument& argument = call->arguments[i];
     if (argument.name && argument.name->name == "unit") {
@@ -512,11 +512,11 @@ std::optional<plan::Expectation> checkExpectation(WorkloadScope& of, const ast::
   wanted.expected = true;
   wanted.outputs = of.declaration.outputs.get();
   plan::Expectation expectation;
-  auto* unary = std::get_if<ast::UnaryExpr>(&expr.node);
+  auto* unary = expr.as<ast::UnaryExpr>();
   const bool forbidden = unary && unary->op == ast::UnaryOp::Not;
   const ast::Expr& condition = forbidden ? *unary->operand : expr;
   // `size("out") <= 1MB` compares a number; a bare reader is an expectation that something matches.
-  auto* binary = std::get_if<ast::BinaryExpr>(&condition.node);
+  auto* binary = condition.as<ast::BinaryExpr>();
   const auto relation = binary ? relationOf(opOf(binary->op)) : std::nullopt;
   if (relation) {
     auto limit = of.context.number(*binary->right, {&of.scope}, "an expectation");

@@ -150,7 +150,7 @@ FormulaPtr Context::equality(const ast::BinaryExpr& binary, const Site& at) {
 FormulaPtr Context::membership(const ast::BinaryExpr& binary, const Site& at) {
   // A written range or set belongs to `in`; anything else must be a list value.
   const auto* members = membersOf(*binary.right);
-  const bool written = std::holds_alternative<ast::RangeExpr>(binary.right->node) || members;
+  const bool written = binary.right->as<ast::RangeExpr>() || members;
   // Build a list first, since its element type gives a bare level on the left its meaning.
   FormulaPtr list = written ? nullptr : build(*binary.right, at.place);
   bool is_list = list && list->type.kind == Type::Kind::List;
@@ -163,7 +163,7 @@ FormulaPtr Context::membership(const ast::BinaryExpr& binary, const Site& at) {
       return error();
     }
     result = make(Op::InList, Type::boolean(), at.range, {value, list});
-  } else if (auto* bounds = std::get_if<ast::RangeExpr>(&binary.right->node)) {
+  } else if (auto* bounds = binary.right->as<ast::RangeExpr>()) {
     result = this->range(std::move(value), *bounds, at);
   } else if (members) {
     std::vector<FormulaPtr> operands = {value};

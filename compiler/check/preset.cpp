@@ -91,8 +91,7 @@ struct PresetChecker {
     }
     const std::string& name = word.name;
     const ast::Expr& value = *assignment.value;
-    const bool set =
-        std::holds_alternative<ast::SetExpr>(value.node) || std::holds_alternative<ast::RangeExpr>(value.node);
+    const bool set = value.as<ast::SetExpr>() || value.as<ast::RangeExpr>();
     const std::string_view written = context.context.sources.text(value.range);
     context.emitter.build(assignment.range, AssignsFactor, name)
         .note(study.factors[factor].range, "the factor is declared here")

@@ -25,7 +25,7 @@ constexpr std::string_view kQuantile = "quantile";
 /// Translates `percentile(latency, 99%)` and `quantile(latency, 0.99)` into the language's word; "p99" if its second
 /// argument is no number.
 std::string percentileWord(Context& context, const ast::CallExpr& call, const ExpressionScope& place) {
-  auto* number = call.arguments.size() == 2 ? std::get_if<ast::NumberLiteral>(&call.arguments[1].value->node) : nullptr;
+  auto* number = call.arguments.size() == 2 ? call.arguments[1].value->as<ast::NumberLiteral>() : nullptr;
   const auto value = number ? context.number(*call.arguments[1].value, place, "the percentile") : std::nullopt;
   if (!value) return "p99";
   const bool share =

@@ -312,7 +312,7 @@ void importReference(StudyContext& context, const std::string& written, const as
 FormulaPtr Context::column(const ast::CallExpr& call, const Site& at) {
   const bool one = call.arguments.size() == 1 && !call.arguments[0].name;
   const ast::Expr* argument = call.arguments.empty() ? nullptr : call.arguments[0].value.get();
-  auto* text = one ? std::get_if<ast::StringLiteral>(&argument->node) : nullptr;
+  auto* text = one ? argument->as<ast::StringLiteral>() : nullptr;
   const ast::Identifier* word = one ? wordOf(*argument) : nullptr;
   if (!text && !word)
     return error(emitter.refuse(at.range, errors::WrongArguments, "column", "the name of one column",
@@ -353,7 +353,7 @@ void checkReferences(StudyContext& context) {
 
 std::optional<FormulaPtr> weightOf(StudyContext& context, const ast::Expr& expr) {
   constexpr size_t kMostRows = 2000;
-  const auto* dotted = std::get_if<ast::NameExpr>(&expr.node);
+  const auto* dotted = expr.as<ast::NameExpr>();
   if (!dotted || dotted->name.parts.size() != 2) return std::nullopt;
   const ast::Identifier &name = dotted->name.parts[0], &column = dotted->name.parts[1];
   const auto& references = context.scope.ast->references;

@@ -46,7 +46,7 @@ const Workload* resolve(Context& context, ModuleScope& scope, const ast::Qualifi
 std::optional<std::string> textOf(Context& context, const ast::CallExpr* call, source::Range range,
                                   std::string_view word, std::string_view wanted) {
   const bool one = call && call->arguments.size() == 1 && !call->arguments[0].name;
-  const auto* text = one ? std::get_if<ast::StringLiteral>(&call->arguments[0].value->node) : nullptr;
+  const auto* text = one ? call->arguments[0].value->as<ast::StringLiteral>() : nullptr;
   if (text && !text->value.empty()) return text->value;
   return context.emitter.refuse(range, errors::WrongArguments, word, wanted,
                                 errors::arguments(call ? call->arguments.size() : 0));
@@ -181,7 +181,7 @@ static constexpr OfService kServiceMetrics[] = {{"ready", Dimension::Time, &plan
 
 /// `ready` of `from ready`; nothing without `from`, or if something else than a word stands behind it.
 static std::optional<std::string> wordBehindFrom(const ast::MetricDecl& declaration) {
-  const auto* word = declaration.source ? std::get_if<ast::NameExpr>(&declaration.source->node) : nullptr;
+  const auto* word = declaration.source ? declaration.source->as<ast::NameExpr>() : nullptr;
   return word ? std::optional(joined(word->name)) : std::nullopt;
 }
 
@@ -220,8 +220,8 @@ std::optional<plan::Ready> checkReady(WorkloadScope& of) {
         .note("write 'ready http(\"/\")', 'ready tcp', 'ready regex(\"…\")' or 'ready file(\"…\")' in it")
         .refuse();
   const ast::Expr& how = *declaration.ready->how;
-  const auto* name = std::get_if<ast::NameExpr>(&how.node);
-  const auto* call = std::get_if<ast::CallExpr>(&how.node);
+  const auto* name = how.as<ast::NameExpr>();
+  const auto* call = how.as<ast::CallExpr>();
   const std::string word = name ? joined(name->name) : call ? joined(call->callee) : "";
   const std::optional<By> by = base::valueOf(plan::words::kReady, word);
   if (!by)

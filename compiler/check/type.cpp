@@ -87,7 +87,7 @@ std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, co
     auto value = context.constant(*part, place, expected, "a bound of the type");
     return value && value->asNumber() ? std::optional<Rational>(*value->asNumber()) : std::nullopt;
   };
-  if (auto* range = std::get_if<ast::RangeExpr>(&expr.node)) {
+  if (auto* range = expr.as<ast::RangeExpr>()) {
     if (!type.isNumber())
       return context.emitter.refuse(expr.range, errors::TypeMismatch, "a type with a range", "a number", type.name());
     result.lower = bound(range->lower, type);

@@ -329,7 +329,7 @@ class Places {
     const auto factor = symbols().find(SymbolKind::Factor, written, study_);
     const ast::Expr* levels =
         factor ? std::get<const ast::FactorDecl*>(symbols().symbols()[*factor].declaration)->levels.get() : nullptr;
-    const auto* set = levels ? std::get_if<ast::SetExpr>(&levels->node) : nullptr;
+    const auto* set = levels ? levels->as<ast::SetExpr>() : nullptr;
     if (!set) return values(typeOf(name));
     for (const ast::ExprPtr& element : set->elements)
       propose(query_.analysis.sources.text(element->range), kValue, "level", "");

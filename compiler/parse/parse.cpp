@@ -169,7 +169,7 @@ struct Transform : Declarations {
   /// The levels of a factor or of `only`. A record is a value, not a set of levels, and is reported.
   ast::ExprPtr levels(uint32_t value) {
     ast::ExprPtr out = expression(value);
-    if (std::holds_alternative<ast::RecordExpr>(out->node))
+    if (out->as<ast::RecordExpr>())
       reporter.syntaxError(out->range, "a level set, such as { a, b } or 1..4, after 'in'");
     return out;
   }
@@ -193,13 +193,13 @@ struct Transform : Declarations {
   /// `over`, so that the message can show a call. An aggregate may be called a `metric`.
   void read(uint32_t index, ast::CompareDecl& out) {
     const ast::ExprPtr value = expressionIn(index, isRule(index, Rule::MetricDecl) ? Rule::Value : Rule::Condition);
-    auto* call = std::get_if<ast::CallExpr>(&value->node);
+    auto* call = value->as<ast::CallExpr>();
     if (!call) return reporter.syntaxError(value->range, "a call such as speedup(step_time) after '='");
     for (const Rule kept : {Rule::RefinedType, Rule::MetricTrait, Rule::MetricSource})
       if (const uint32_t part = child(index, kept); part != kNone)
         reporter.syntaxError(range(part), "no type, direction or source, which an aggregate keeps");
     out.call_range = value->range;
-    out.call = std::move(*call);
+    out.call = *call;
     const uint32_t over = child(index, Rule::OverFactors);
     out.over = factorNames(over);
     out.over_range = range(over);
@@ -400,7 +400,7 @@ struct Transform : Declarations {
     source::Range selected;
     // `at` without its selectors.
     const auto base = [&](const ast::ExprPtr& at) {
-      auto* chosen = std::get_if<ast::IndexExpr>(&at->node);
+      auto* chosen = at->as<ast::IndexExpr>();
       if (!chosen || !selectors.empty()) return at;
       selectors = chosen->selectors;
       selected = {at->range.file, chosen->base->range.end, at->range.end};

@@ -302,12 +302,12 @@ struct Declarations : Expressions {
   /// Builds the condition of a rule. A record, `{ os = rhel, size = 1 }`, asks for all of its levels.
   ast::ExprPtr rule(uint32_t index) {
     Built out = build(index);
-    auto* record = std::get_if<ast::RecordExpr>(&out.expr->node);
-    if (std::holds_alternative<ast::SetExpr>(out.expr->node))
+    auto* record = out.expr->as<ast::RecordExpr>();
+    if (out.expr->as<ast::SetExpr>())
       reporter.syntaxError(out.expr->range, "a condition, or levels with their names, as in { size = 1 }");
     if (!record) return out.expr;
     Built all;
-    for (ast::CallArgument& field : record->fields) {
+    for (const ast::CallArgument& field : record->fields) {
       Built name = make(field.name->range, ast::NameExpr{{{*field.name}, field.name->range}}, 1);
       Built equal = binary(ast::BinaryOp::Equal, std::move(name), {field.value, out.depth});
       all = all.expr ? binary(ast::BinaryOp::And, std::move(all), std::move(equal)) : std::move(equal);

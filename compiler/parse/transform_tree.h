@@ -109,7 +109,7 @@ struct TreeReader {
 
   /// The name that an expression consists of; nothing for a dotted name or anything else.
   static std::optional<ast::Identifier> singleName(const ast::Expr& expr) {
-    const auto* name = std::get_if<ast::NameExpr>(&expr.node);
+    const auto* name = expr.as<ast::NameExpr>();
     if (!name || name->name.parts.size() != 1) return std::nullopt;
     return name->name.parts.front();
   }
@@ -209,7 +209,7 @@ struct TreeReader {
   /// them apart by one token.
   std::optional<ast::Identifier> asName(const ast::Expr& expr, std::string_view sign) {
     if (auto name = singleName(expr)) return name;
-    if (const auto* tuple = std::get_if<ast::TupleExpr>(&expr.node); tuple && sign == "=") {
+    if (const auto* tuple = expr.as<ast::TupleExpr>(); tuple && sign == "=") {
       std::vector<ast::Identifier> names;
       for (const ast::ExprPtr& element : tuple->elements)
         if (auto name = singleName(*element)) names.push_back(std::move(*name));
