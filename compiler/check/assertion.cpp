@@ -92,7 +92,7 @@ struct AssertionChecker {
       for (const ast::CallArgument& selector : index->selectors) pin(selector);
     // A series is no single value; compared by max_gap it is one.
     if (!subject || comparison() || !metric().series) return subject.has_value();
-    return errors::seriesValue(emitter, word->range, metric());
+    return seriesValue(emitter, word->range, metric());
   }
 
   /// Reports an expression in the place of a subject, and says how to write it.
@@ -179,7 +179,7 @@ struct AssertionChecker {
     if (quantifier.share ? least.sign() > 0 && !(Rational(1) < least)
                          : number.dimension.isPlain() && least.isInteger() && least.sign() > 0)
       return;
-    emitter.emit(expr.range, errors::OutOfRange, "the number behind 'at least'", value->toString(),
+    emitter.emit(expr.range, OutOfRange, "the number behind 'at least'", value->toString(),
                  "a whole number from 1, or a share up to 100%");
   }
 
@@ -195,7 +195,7 @@ struct AssertionChecker {
       most = (most * Rational(int64_t(levels))).value_or(quantifier.least);
     }
     if (!(most < quantifier.least)) return;
-    emitter.emit(expr.range, errors::OutOfRange, "the number behind 'at least'", quantifier.least.toString(),
+    emitter.emit(expr.range, OutOfRange, "the number behind 'at least'", quantifier.least.toString(),
                  fmt::format("at most {}, the number of combinations", most.toString()));
   }
 
@@ -433,7 +433,7 @@ struct AssertionChecker {
     const Value::Number& number = std::get<Value::Number>(value->node);
     if (number.dimension == dimension()) return number.value;
     if (dimension().isPlain() && number.dimension == Dimension::share()) return number.value;
-    auto builder = emitter.build(expr.range, errors::UnitMismatch, fmt::format("'{}'", subjectName()),
+    auto builder = emitter.build(expr.range, UnitMismatch, fmt::format("'{}'", subjectName()),
                                  describe(Type::number(dimension())), what, describe(Type::number(number.dimension)));
     if (dimension() == Dimension::ratio()) builder.note("a Ratio is written with 'x', as in 1.2x");
     if (dimension() == Dimension::share()) builder.note("a Share is written with '%', as in 95%");
@@ -491,7 +491,7 @@ struct AssertionChecker {
       return true;
     };
     if (!move(low, -1, *declaration.band_low) || !move(high, 1, *declaration.band_high))
-      return emitter.emit(declaration.give->range, errors::NumberTooLarge, text);
+      return emitter.emit(declaration.give->range, NumberTooLarge, text);
     const std::string band = llvm::join(ends, "..");
     auto old = emitter.build(declaration.give->range, diag::DeprecatedSpelling, "'give'",
                              fmt::format("write 'within {}'", band));
@@ -551,7 +551,7 @@ std::optional<Rational> properShare(StudyScope& context, const ast::Expr& expr, 
   auto value = context.constant(expr, Type::number(Dimension::share()), what);
   if (!value) return std::nullopt;
   if (value->asNumber()->sign() > 0 && *value->asNumber() < Rational(1)) return *value->asNumber();
-  return context.emitter.refuse(expr.range, errors::OutOfRange, std::string(what), value->toString(),
+  return context.emitter.refuse(expr.range, OutOfRange, std::string(what), value->toString(),
                                 "above 0% and below 100%");
 }
 

@@ -178,8 +178,8 @@ struct CommandChecker {
     if (inside >= 0 && workload.parameters[inside].inside) {
       passed[inside] = true;
       if (!measured)
-        errors::badInside(emitter, range, list.str(),
-                          "stands in 'prepare' or 'before', which run for all of its levels at once");
+        badInside(emitter, range, list.str(),
+                  "stands in 'prepare' or 'before', which run for all of its levels at once");
     } else if (int index = workload.findParameter(name); index >= 0)
       passed[index] = true;
     else if (of.lets.contains(name))  // before the trial's own values, as a parameter of such a name is
@@ -198,8 +198,7 @@ struct CommandChecker {
       // A service that is unknown or was refused has been reported.
       if (workload.lacks_service) return;
       if (diag::closest(service, own)) return void(diag::unknownName(emitter, range, "service", service, own));
-      return emitter
-          .build(range, errors::BadService, service, fmt::format("is not used by '{}'", declaration.name.name))
+      return emitter.build(range, BadService, service, fmt::format("is not used by '{}'", declaration.name.name))
           .note("write 'service {}' in the workload", service)
           .emit();
     }
@@ -207,7 +206,7 @@ struct CommandChecker {
       return void(diag::unknownName(emitter, range, "part of a service's address", part, kOfService));
     const Workload* found = findService(workload, service);
     if (found && found->valid && !tellsPort(*found->command))
-      emitter.build(range, errors::BadService, service, "is not told its port")
+      emitter.build(range, BadService, service, "is not told its port")
           .note(found->range, "write '${{port}}' among its arguments")
           .emit();
   }
@@ -218,13 +217,13 @@ struct CommandChecker {
     const bool asked =
         command.ready && (command.ready->by == plan::Ready::By::Http || command.ready->by == plan::Ready::By::Tcp);
     if (asked && !unknown && !tellsPort(command))
-      emitter.build(declaration.ready->range, errors::BadService, declaration.name.name, "is not told its port")
+      emitter.build(declaration.ready->range, BadService, declaration.name.name, "is not told its port")
           .note(declaration.command->range, "write '${{port}}' among its arguments")
           .emit();
     for (const std::string& name : kOfService)
       if (const int index = workload.findParameter(name); index >= 0)
         emitter
-            .build(workload.parameters[index].range, errors::BadService, declaration.name.name,
+            .build(workload.parameters[index].range, BadService, declaration.name.name,
                    fmt::format("has a parameter '{0}', and '${{{0}}}' is its own {0}", name))
             .note("give the parameter another name")
             .emit();
@@ -240,8 +239,8 @@ struct CommandChecker {
     const FormulaPtr value = of.context.build(written, of.place());
     for (const unsigned read : parametersOf(*value))
       if (workload.parameters[read].inside)
-        return errors::badInside(emitter, range, workload.parameters[read].name,
-                                 fmt::format("has no single value where '{}' is computed for the command", name));
+        return badInside(emitter, range, workload.parameters[read].name,
+                         fmt::format("has no single value where '{}' is computed for the command", name));
     if (!value->type.isError()) command.computed.push_back({name, value, combine(Formula::Op::Equal, value, value)});
   }
 
@@ -360,7 +359,7 @@ std::optional<double> checkTimeout(Context& context, ModuleScope& scope, const a
 std::optional<Command> checkCommand(WorkloadScope& of) {
   if (of.declaration.command) return CommandChecker{of}.run();
   if (of.service)
-    of.emitter.emit(of.declaration.name.range, errors::BadService, of.declaration.name.name, "has no 'command'");
+    of.emitter.emit(of.declaration.name.range, BadService, of.declaration.name.name, "has no 'command'");
   else
     refuseClauses(of);
   return std::nullopt;

@@ -69,7 +69,7 @@ struct Comparisons {
     inOrder(
         declared.size(), needs, [&](size_t at) { one(declared[at]); },
         [&](size_t at) {
-          context.emitter.emit(declared[at].name.range, errors::LetCycle, "comparison", declared[at].name.name);
+          context.emitter.emit(declared[at].name.range, LetCycle, "comparison", declared[at].name.name);
         });
   }
 
@@ -130,7 +130,7 @@ struct Comparisons {
     // Nothing is known of the arguments of an unknown function.
     if (!function && !declaration.against) return;
     if (over->size() != 1)
-      return emitter.emit(declaration.over_range, errors::WrongArguments, declaration.call.callee.parts.back().name,
+      return emitter.emit(declaration.over_range, WrongArguments, declaration.call.callee.parts.back().name,
                           "one factor after 'over'", over->empty() ? "'*'" : std::to_string(over->size()));
     comparison.over = over->front();
     const Factor& factor = study.factors[comparison.over];
@@ -193,8 +193,7 @@ struct Comparisons {
     const std::string& name = declaration.call.callee.parts.back().name;
     const Comparison* inner = study.comparison(comparison.inner);
     if (declaration.against)
-      return emitter.emit(declaration.against->range, errors::WrongArguments, name, "no level to compare with",
-                          "'against'");
+      return emitter.emit(declaration.against->range, WrongArguments, name, "no level to compare with", "'against'");
     for (unsigned factor = 0; factor < study.factors.size() && declaration.over.empty(); ++factor)
       if (!inner || !inner->lacks(factor)) over.push_back(factor);
     for (size_t i = 0; i < over.size(); ++i)
@@ -219,7 +218,7 @@ struct Comparisons {
     const std::string& function = declaration.call.callee.parts.back().name;
     const Comparison* inner = study.comparison(comparison.inner);
     const Metric& metric = study.metrics[comparison.metric];
-    if (!inner && metric.series) return errors::seriesValue(emitter, word.range, metric);
+    if (!inner && metric.series) return seriesValue(emitter, word.range, metric);
     const bool signs = comparison.values
                            ? *comparison.values == Function::Difference || *comparison.values == Function::MaxGap
                            : comparison.dimension == Dimension::share() || canBeNonPositive(metric);
@@ -246,7 +245,7 @@ struct Comparisons {
       comparison.weight_metric = unsigned(index);
       if (metric.exact && metric.kind == study.metrics[comparison.metric].kind) return true;
       return emitter
-          .build(expr.range, errors::TypeMismatch, "a weight", "an exact metric of the same trials, or a number",
+          .build(expr.range, TypeMismatch, "a weight", "an exact metric of the same trials, or a number",
                  "'" + metric.name + "'")
           .note(metric.range, "it is declared here")
           .refuse();
@@ -255,7 +254,7 @@ struct Comparisons {
     comparison.weight = published ? *published : context.context.build(expr, context.place());
     if (!comparison.weight || comparison.weight->type.isError()) return false;
     if (!comparison.weight->type.isNumber())
-      return emitter.refuse(expr.range, errors::TypeMismatch, "a weight", "a number", comparison.weight->type.name());
+      return emitter.refuse(expr.range, TypeMismatch, "a weight", "a number", comparison.weight->type.name());
     return readsThere(*comparison.weight, comparison);
   }
 
@@ -290,19 +289,18 @@ struct Comparisons {
     const bool aggregates = function && *function >= Function::Geomean;
     if ((call.arguments.size() != 1 && !scales && !weighs) || call.arguments[0].name) {
       auto builder = emitter.build(
-          declaration.call_range, errors::WrongArguments, name, aggregates ? "one metric or comparison" : "one metric",
-          call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
+          declaration.call_range, WrongArguments, name, aggregates ? "one metric or comparison" : "one metric",
+          call.arguments.size() == 1 ? "a named argument" : countedArguments(call.arguments.size()));
       if (aggregates) builder.note("'geomean' and 'mean' take a weight too: 'mean(wall, weight = lines)'");
       return builder.refuse();
     }
     if (argument(declaration)) return true;
     if (const auto* selected = call.arguments[0].value->as<ast::IndexExpr>(); selected && aggregates)
       return emitter
-          .build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric or comparison",
-                 "a selected level")
+          .build(call.arguments[0].value->range, WrongArguments, name, "one metric or comparison", "a selected level")
           .note("leave the level out, and select it where '{0}' is judged: '{0}[…] >= …'", declaration.name.name)
           .refuse();
-    return emitter.build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric", "an expression")
+    return emitter.build(call.arguments[0].value->range, WrongArguments, name, "one metric", "an expression")
         .note("name it first: 'metric share = launch_time / wall'")
         .refuse();
   }
@@ -348,16 +346,16 @@ struct Comparisons {
       return suitsComparison(range, factor, comparison);
     if (metric.distribution || metric.series != (comparison.function == Function::MaxGap)) {
       if (metric.series)
-        errors::seriesValue(emitter, range, metric);
+        seriesValue(emitter, range, metric);
       else
-        emitter.build(range, errors::NotASeries, metric.name).note(metric.range, "it has one value per trial").emit();
+        emitter.build(range, NotASeries, metric.name).note(metric.range, "it has one value per trial").emit();
       return false;
     }
     // A gap is a distance: no direction and no sign matter.
     if (comparison.function == Function::MaxGap) return true;
     // A derived metric may lack a direction.
     if (comparison.function == Function::Speedup && !metric.better)
-      return emitter.build(range, errors::NoDirection, metric.name)
+      return emitter.build(range, NoDirection, metric.name)
           .note(metric.range, "write 'lower' or 'higher' after it, or take 'ratio'")
           .refuse();
     if (comparison.function == Function::Efficiency && !suitsEfficiency(declaration, metric, factor)) return false;
@@ -385,8 +383,7 @@ struct Comparisons {
           .refuse();
     if (comparison.function == Function::Ratio || comparison.function == Function::Difference) return true;
     return emitter
-        .build(range, errors::WrongArguments, base::wordOf(kFunctions, comparison.function).str(), "a metric",
-               "a comparison")
+        .build(range, WrongArguments, base::wordOf(kFunctions, comparison.function).str(), "a metric", "a comparison")
         .note(inner.range, "compare a comparison again by 'ratio' or 'difference'")
         .refuse();
   }

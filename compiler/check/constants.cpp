@@ -30,9 +30,9 @@ bool Context::allows(const Value& value, source::Range range, const Type& type,
                      const std::optional<Refinement>& refinement, std::string_view what) {
   const Rational* number = value.asNumber();
   if (type.isNumber() && type.whole && number && !number->isInteger())
-    return emitter.refuse(range, errors::TypeMismatch, what, "a whole number", number->toString());
+    return emitter.refuse(range, TypeMismatch, what, "a whole number", number->toString());
   if (!refinement || refinement->allows(value)) return true;
-  return emitter.build(range, errors::OutOfRange, what, value.toString(), "in " + refinement->text)
+  return emitter.build(range, OutOfRange, what, value.toString(), "in " + refinement->text)
       .note(refinement->range, "the allowed values are declared here")
       .refuse();
 }
@@ -41,7 +41,7 @@ bool Context::positive(const Value& value, source::Range range, std::string_view
   const auto* number = std::get_if<Value::Number>(&value.node);
   if (!number || number->value.sign() > 0) return true;
   const std::string least = Value::number(0, number->dimension).toString();
-  return emitter.refuse(range, errors::OutOfRange, what, value.toString(), "above " + least);
+  return emitter.refuse(range, OutOfRange, what, value.toString(), "above " + least);
 }
 
 FormulaPtr Context::asNumber(FormulaPtr formula, const Type& wanted) {
@@ -108,7 +108,7 @@ std::optional<Context::Levels> Context::levels(const ast::Expr& expr, const Expr
     auto step = range->step ? constant(*range->step, place, step_type, "the step") : std::nullopt;
     if (!lower || (range->upper && !upper) || (range->step && !step)) return std::nullopt;
     if (!lower->asNumber())
-      return emitter.refuse(expr.range, errors::TypeMismatch, what, fmt::format("of type {}", expected.name()),
+      return emitter.refuse(expr.range, TypeMismatch, what, fmt::format("of type {}", expected.name()),
                             "a range of numbers");
     auto values = enumerateRange(*lower, upper ? &*upper : nullptr, step ? &*step : nullptr, range->geometric,
                                  expr.range, kMaxLevels, emitter);
@@ -150,9 +150,7 @@ void replaceAll(std::string& text, std::string_view what, std::string_view with)
     text.replace(at, what.size(), with);
 }
 
-namespace errors {
-
-std::string arguments(size_t count) {
+std::string countedArguments(size_t count) {
   return count > 1 ? fmt::format("{} arguments", count) : count == 1 ? "one argument" : "no argument";
 }
 
@@ -168,5 +166,4 @@ diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, const Met
   return builder.refuse();
 }
 
-}  // namespace errors
 }  // namespace expc::check

@@ -153,7 +153,7 @@ struct DesignChecker {
     if (!value) return std::nullopt;
     const Rational& number = *value->asNumber();
     if (Rational(rule.least) <= number && number <= Rational(rule.most)) return number;
-    return emitter.refuse(expr.range, errors::OutOfRange, what, number.toString(),
+    return emitter.refuse(expr.range, OutOfRange, what, number.toString(),
                           fmt::format("in {}..{}", rule.least, rule.most));
   }
 
@@ -242,8 +242,7 @@ struct DesignChecker {
     until.half_width = *value->asNumber();
     until.relative = written == Dimension::share() && of != Dimension::share();
     if (until.relative || written == of) return context.context.positive(*value, expr.range, "the half-width");
-    return emitter
-        .build(expr.range, errors::UnitMismatch, "the half-width", written.typeName(), "the interval", of.typeName())
+    return emitter.build(expr.range, UnitMismatch, "the half-width", written.typeName(), "the interval", of.typeName())
         .note("a share such as 1% is of the estimate")
         .refuse();
   }
@@ -262,7 +261,7 @@ struct DesignChecker {
     const auto value = context.constant(expr, typeOf(limit), what);
     if (!value) return;
     if (value->asNumber()->sign() < 0)
-      emitter.emit(expr.range, errors::OutOfRange, what, value->asNumber()->toString(), "0 or more");
+      emitter.emit(expr.range, OutOfRange, what, value->asNumber()->toString(), "0 or more");
     else
       add(name, *value->asNumber(), design.settings);
   }
@@ -276,7 +275,7 @@ struct DesignChecker {
                                     {"block", "trial", "session"}));
     const auto served = [](const Use& use) { return !use.workload->services.empty(); };
     if (std::ranges::none_of(study.uses, served) && study.workload->valid)
-      return emitter.build(name.range, errors::NotSupported, "'restart' in a study without a service")
+      return emitter.build(name.range, NotSupported, "'restart' in a study without a service")
           .note("a workload names its service: 'service server'")
           .emit();
     add(name, Rational(int64_t(*restart)), design.settings);

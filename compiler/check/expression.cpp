@@ -109,7 +109,7 @@ FormulaPtr Context::build(const ast::Expr& expr, const ExpressionScope& place, c
   std::string_view what = expr.as<ast::SetExpr>()     ? "a set"
                           : expr.as<ast::RangeExpr>() ? "a range"
                                                       : "a selection with '[…]'";
-  return error(emitter.refuse(expr.range, errors::NotAValue, std::string(what)));
+  return error(emitter.refuse(expr.range, NotAValue, std::string(what)));
 }
 
 std::optional<Unit> Context::unit(std::string_view name, ModuleScope& scope, bool* refused) {
@@ -156,7 +156,7 @@ FormulaPtr Context::literal(const ast::NumberLiteral& literal, const Site& at) {
   // Values are held in base units from here on.
   if (value) value = *value * unit->scale;
   if (!value)
-    return error(emitter.build(at.range, errors::NumberTooLarge, literal.digits + literal.unit)
+    return error(emitter.build(at.range, NumberTooLarge, literal.digits + literal.unit)
                      .note("numbers are exact fractions of 64-bit whole numbers, in base units")
                      .refuse());
   return constantOf(Value::number(*value, unit->dimension), Type::number(unit->dimension), at.range);
@@ -276,7 +276,7 @@ void Context::unknown(const ast::Identifier& word, const ExpressionScope& place)
   if (comparison >= 0 || metric >= 0) {
     const std::string_view measured = metric >= 0 ? "metric" : "comparison";
     note(word.range, metric >= 0 ? study->workload->metrics[metric].range : study->comparisons[comparison].range);
-    emitter.build(word.range, errors::NotAValue, fmt::format("the {} '{}'", measured, word.name))
+    emitter.build(word.range, NotAValue, fmt::format("the {} '{}'", measured, word.name))
         .note("{}s have no value before a run; judge them by a criterion: criterion good: forall *: {} <= …", measured,
               word.name)
         .emit();
@@ -351,7 +351,7 @@ FormulaPtr Context::level(const ast::Identifier& word, const EnumType& type) {
   }
   note(word.range, type.levels[index].range);
   if (size_t fields = type.levels[index].fields.size(); fields > 0)
-    return error(emitter.build(word.range, errors::WrongArguments, word.name, errors::arguments(fields), "none")
+    return error(emitter.build(word.range, WrongArguments, word.name, countedArguments(fields), "none")
                      .note(type.levels[index].range, "'{}' is declared here", word.name)
                      .refuse());
   return constantOf(Value::level(type, unsigned(index)), Type::of(type), word.range);
@@ -378,7 +378,7 @@ FormulaPtr Context::variant(const ast::CallExpr& call, const Site& at) {
   if (!wants_level || !bare) {
     const std::string& function = call.callee.parts.back().name;
     if (!at.expected || !at.expected->isError())
-      emitter.build(at.range, errors::NotAValue, fmt::format("the call '{}(…)'", function))
+      emitter.build(at.range, NotAValue, fmt::format("the call '{}(…)'", function))
           .note("the functions of expressions are {}", diag::list(words::texts(words::Role::Choice)))
           .emit();
     return refused(call, at);
@@ -396,8 +396,8 @@ FormulaPtr Context::variant(const ast::CallExpr& call, const Site& at) {
   if (declared.fields.size() != call.arguments.size())
     return refused(call, at,
                    emitter
-                       .build(at.range, errors::WrongArguments, word.name, errors::arguments(declared.fields.size()),
-                              errors::arguments(call.arguments.size()))
+                       .build(at.range, WrongArguments, word.name, countedArguments(declared.fields.size()),
+                              countedArguments(call.arguments.size()))
                        .note(declared.range, "'{}' is declared here", word.name)
                        .refuse());
   // Each argument of the payload must be constant and of the field's declared type.
@@ -435,9 +435,9 @@ FormulaPtr Context::metric(const ast::Identifier& word, const ExpressionScope& p
   note(word.range, metric.range);
   if (metric.series != series) {
     if (metric.series)
-      errors::seriesValue(emitter, word.range, metric);
+      seriesValue(emitter, word.range, metric);
     else
-      emitter.build(word.range, errors::NotASeries, metric.name)
+      emitter.build(word.range, NotASeries, metric.name)
           .note(metric.range, "it has one value per trial; declare a series as 'metric {} : float series'", metric.name)
           .emit();
     return error();
@@ -465,10 +465,9 @@ FormulaPtr Context::reduce(const ast::CallExpr& call, const Site& at) {
   const auto made = reduction(call, at.range, at.place);
   if (!made) return refused(call, at);
   if (!word)
-    return refused(
-        call, at,
-        emitter.refuse(at.range, errors::TypeMismatch, fmt::format("the argument of '{}'", joined(call.callee)),
-                       "one series", written(at.range)));
+    return refused(call, at,
+                   emitter.refuse(at.range, TypeMismatch, fmt::format("the argument of '{}'", joined(call.callee)),
+                                  "one series", written(at.range)));
   FormulaPtr series = metric(*word, at.place, true);
   if (!series) unknownName(emitter, "metric", *word, namesOf(at.place.metrics->metrics));
   if (!series || series->type.isError()) return error();
@@ -477,7 +476,7 @@ FormulaPtr Context::reduce(const ast::CallExpr& call, const Site& at) {
   };
   if (at.place.metrics->metrics[series->parameter].distribution &&
       (made->take == plan::Reduction::Take::Last || made->skip + made->first + made->last > 0))
-    return error(emitter.build(at.range, errors::NotASeries, word->name)
+    return error(emitter.build(at.range, NotASeries, word->name)
                      .note(at.place.metrics->metrics[series->parameter].range,
                            "a distribution has no first and no last values: leave some out where they are read, as in "
                            "'from csv(\"out.csv\", skip = 100)'")
@@ -493,7 +492,7 @@ FormulaPtr Context::epochsTo(const ast::CallExpr& call, const Site& at) {
   auto* condition = call.arguments.size() == 1 ? call.arguments[0].value->as<ast::BinaryExpr>() : nullptr;
   const ast::Identifier* word = condition && relationOf(opOf(condition->op)) ? wordOf(*condition->left) : nullptr;
   if (!word)
-    return error(emitter.refuse(at.range, errors::TypeMismatch, "the argument of 'epochs_to'",
+    return error(emitter.refuse(at.range, TypeMismatch, "the argument of 'epochs_to'",
                                 "a series and a bound, as in 'accuracy >= 97%'", written(at.range)));
   FormulaPtr series = metric(*word, at.place, true);
   if (!series) unknownName(emitter, "metric", *word, namesOf(at.place.metrics->metrics));
@@ -501,7 +500,7 @@ FormulaPtr Context::epochsTo(const ast::CallExpr& call, const Site& at) {
   auto limit = constant(*condition->right, at.place, series->type, "the bound");
   if (!limit) return error();
   if (const Metric& read = at.place.metrics->metrics[series->parameter]; read.distribution)
-    return error(errors::seriesValue(emitter, word->range, read));
+    return error(seriesValue(emitter, word->range, read));
   FormulaPtr bound = make(opOf(condition->op), Type::boolean(), call.arguments[0].value->range,
                           {series, constantOf(std::move(*limit), series->type, condition->right->range)});
   return make(Formula::Op::EpochsTo, Type::number(), at.range, {std::move(bound)});
@@ -531,7 +530,7 @@ FormulaPtr Context::let(LetEntry& entry, const ExpressionScope& place) {
   // It reads itself, directly or through others.
   if (entry.state == LetEntry::State::Active) {
     const bool is_unit = base::entryOf(place.module->units, word.name) == &entry;
-    return error(emitter.refuse(word.range, errors::LetCycle, is_unit ? "unit" : "let", word.name));
+    return error(emitter.refuse(word.range, LetCycle, is_unit ? "unit" : "let", word.name));
   }
   if (tooDeep(word.range)) return error();
   entry.state = LetEntry::State::Active;

@@ -48,7 +48,7 @@ struct FactorChecker {
       return;
     }
     if (study.factors.size() == kMaxFactors)
-      return context.emitter.emit(name.range, errors::NotSupported,
+      return context.emitter.emit(name.range, NotSupported,
                                   fmt::format("a study with more than {} factors", kMaxFactors));
     levels();
     baseline();
@@ -117,8 +117,8 @@ struct FactorChecker {
     }
     const std::string& name = parameters[*within].name;
     if (declaration.when)
-      errors::badInside(context.emitter, declaration.when->range, name,
-                        "has levels at all points: leave some out with 'exclude', or 'where' of a claim");
+      badInside(context.emitter, declaration.when->range, name,
+                "has levels at all points: leave some out with 'exclude', or 'where' of a claim");
     const bool range = declaration.levels && declaration.levels->as<ast::RangeExpr>();
     for (const Use& use : study.uses)
       if (range && use.workload->command && !isToldOf(*use.workload, name))
@@ -241,7 +241,7 @@ void refuseCycles(StudyContext& context) {
         // One report is enough: the other circles usually share its names.
         if (std::exchange(refused, true)) return;
         const int factor = study.factor_of[parameter];
-        context.emitter.emit(factor < 0 ? parameters[parameter].range : study.factors[factor].range, errors::WhenCycle,
+        context.emitter.emit(factor < 0 ? parameters[parameter].range : study.factors[factor].range, WhenCycle,
                              parameters[parameter].name);
       });
 }

@@ -73,8 +73,8 @@ bool relabel(Context& context, const ast::MetricDecl& declaration, ModuleScope& 
   // A quotient of two times is a plain number; the author knows whether it is a share or a ratio.
   bool pure = metric.dimension.isPure() && type.isNumber() && type.dimension.isPure();
   if (!pure && !(type.isNumber() && type.dimension == metric.dimension))
-    return context.emitter.refuse(declaration.type->range, errors::UnitMismatch, fmt::format("'{}'", metric.name),
-                                  type.name(), "its value", metric.dimension.typeName());
+    return context.emitter.refuse(declaration.type->range, UnitMismatch, fmt::format("'{}'", metric.name), type.name(),
+                                  "its value", metric.dimension.typeName());
   metric.dimension = type.dimension;
   metric.refinement = std::move(allowed);
   return true;
@@ -117,8 +117,7 @@ void DerivedMetrics::declareAll() {
 void DerivedMetrics::declare(size_t index) {
   const ast::Identifier& name = declared[index].name;
   if (states[index] == LetEntry::State::Done) return;
-  if (states[index] == LetEntry::State::Active)
-    return context.emitter.emit(name.range, errors::LetCycle, "metric", name.name);
+  if (states[index] == LetEntry::State::Active) return context.emitter.emit(name.range, LetCycle, "metric", name.name);
   states[index] = LetEntry::State::Active;
   // The expression may read other derived metrics, which are declared inside this call; keep the reader's
   // state.
@@ -142,7 +141,7 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   // Conditions, levels and properties of a machine are not in a plan's terms.
   const Formula* foreign = foreignPart(*value);
   if (foreign || !value->type.isNumber())
-    return context.emitter.refuse(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
+    return context.emitter.refuse(foreign ? foreign->range : value->range, TypeMismatch, "a derived metric",
                                   "built with + - * /, max, min, epochs_to, and median, p99 and the like of a series",
                                   context.written((foreign ? foreign : value.get())->range));
   // `use` sets the kind when the expression reads a metric.

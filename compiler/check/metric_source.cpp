@@ -205,7 +205,7 @@ struct SourceChecker {
     const auto unit = findUnit(column->unit, nullptr);
     if (wanted.text) return made;
     if (unit->dimension != wanted.dimension && !(unit->dimension.isPure() && wanted.dimension.isPure()))
-      return of.emitter.refuse(expr.range, errors::UnitMismatch, fmt::format("'{}' of {}", name, tool.word),
+      return of.emitter.refuse(expr.range, UnitMismatch, fmt::format("'{}' of {}", name, tool.word),
                                unit->dimension.typeName(), fmt::format("'{}'", wanted.name),
                                wanted.dimension.typeName());
     if (!(scale == Rational(1)))
@@ -247,7 +247,7 @@ struct SourceChecker {
                                 wanted.distribution ? "distribution" : "series", word));
     const bool counts = take->take == plan::Reduction::Take::Count;
     if (counts && !wanted.dimension.isPure())
-      return of.emitter.refuse(expr.range, errors::UnitMismatch, "a count", "a number",
+      return of.emitter.refuse(expr.range, UnitMismatch, "a count", "a number",
                                wanted.expected ? "the other side" : fmt::format("'{}'", wanted.name),
                                wanted.dimension.typeName());
     const bool number = std::exchange(wanted.number, wanted.number && !counts);
@@ -334,7 +334,7 @@ struct SourceChecker {
     if (!pointer) refuse(of, range, "a JSON pointer begins with '/'");
     const bool bytes = from != From::Size || !wanted.number || wanted.dimension == Dimension::of(Dimension::Bytes);
     if (!bytes)
-      of.emitter.emit(range, errors::UnitMismatch, "the size of a file", "Bytes",
+      of.emitter.emit(range, UnitMismatch, "the size of a file", "Bytes",
                       wanted.expected ? "the other side" : fmt::format("'{}'", wanted.name),
                       wanted.dimension.typeName());
     return grouped && pointer && bytes;
@@ -349,7 +349,7 @@ struct SourceChecker {
       if (index < 0) return diag::unknownName(of.emitter, range, "parameter", name, namesOf(of.workload.parameters));
       const Parameter& parameter = of.workload.parameters[index];
       if (parameter.inside) {
-        errors::badInside(of.emitter, range, name, "stands in what is read once for all of its levels");
+        badInside(of.emitter, range, name, "stands in what is read once for all of its levels");
         return false;
       }
       if (parameter.when)
@@ -421,7 +421,7 @@ std::optional<plan::CommandMetric> checkInside(WorkloadScope& of, const ast::Par
   const Type& type = parameter.type;
   const bool number = type.isNumber();
   const auto bad = [&](std::string_view why) {
-    errors::badInside(of.emitter, declaration.name.range, name, why);
+    badInside(of.emitter, declaration.name.range, name, why);
     return std::nullopt;
   };
   if (type.isError()) return std::nullopt;

@@ -10,7 +10,6 @@ namespace {
 
 EXPC_DIAGNOSTIC(UselessCoalesce, "'{0}' always has a value");
 EXPC_DIAGNOSTIC(MisplacedLookup, "'{0}' reads files, which only an estimate may do");
-EXPC_DIAGNOSTIC(WrongArguments, "the record has no value for '{0}'");
 
 using Op = Formula::Op;
 
@@ -40,7 +39,7 @@ Op opOf(ast::BinaryOp op) {
 }
 
 void Context::mismatch(source::Range range, std::string_view what, const Type& expected, const Type& found) {
-  auto builder = emitter.build(range, errors::TypeMismatch, what, describe(expected), describe(found));
+  auto builder = emitter.build(range, TypeMismatch, what, describe(expected), describe(found));
   // Notes for the usual causes: mixed ratio and share, a missing unit, a quoted level.
   using Flavor = Dimension::Flavor;
   bool ratio_and_share = expected.dimension.flavor != Flavor::Plain && found.dimension.flavor != Flavor::Plain &&
@@ -60,7 +59,7 @@ void Context::mismatch(source::Range range, std::string_view what, const Type& e
 bool Context::want(const Formula& formula, Type::Kind kind, std::string_view what) {
   // Error passes: its cause was reported.
   if (formula.type.isError() || formula.type.kind == kind) return true;
-  return emitter.refuse(formula.range, errors::TypeMismatch, what, kindName(kind), describe(formula.type));
+  return emitter.refuse(formula.range, TypeMismatch, what, kindName(kind), describe(formula.type));
 }
 
 bool Context::agree(FormulaPtr& left, FormulaPtr& right) {
@@ -69,7 +68,7 @@ bool Context::agree(FormulaPtr& left, FormulaPtr& right) {
   right = asNumber(std::move(right), left->type);
   if (left->type.isError() || right->type.isError() || left->type.agreesWith(right->type)) return true;
   return emitter
-      .build(source::join(left->range, right->range), errors::UnitMismatch, "the left side", describe(left->type),
+      .build(source::join(left->range, right->range), UnitMismatch, "the left side", describe(left->type),
              "the right side", describe(right->type))
       .refuse();
 }
@@ -141,7 +140,7 @@ FormulaPtr Context::equality(const ast::BinaryExpr& binary, const Site& at) {
     const Type& type = left->type;
     bool ordered = type.isNumber() || (type.isEnum() && type.enumeration->ordered);
     if (!ordered)
-      return error(emitter.refuse(at.range, errors::TypeMismatch, "an operand of an ordering",
+      return error(emitter.refuse(at.range, TypeMismatch, "an operand of an ordering",
                                   "a number or a level of an ordered enum", describe(type)));
   }
   return make(op, Type::boolean(), at.range, {left, right});
@@ -176,7 +175,7 @@ FormulaPtr Context::membership(const ast::BinaryExpr& binary, const Site& at) {
     }
     result = good ? make(Op::InSet, Type::boolean(), at.range, std::move(operands)) : error();
   } else {
-    return error(emitter.refuse(binary.right->range, errors::TypeMismatch, "the right side of 'in'",
+    return error(emitter.refuse(binary.right->range, TypeMismatch, "the right side of 'in'",
                                 "a set { … }, a range or a list", describe(list->type)));
   }
   // `not in` negates the same formula.
@@ -213,7 +212,7 @@ FormulaPtr Context::arithmetic(const ast::BinaryExpr& binary, const Site& at) {
   auto dimension = op == Op::Multiply ? left->type.dimension.times(right->type.dimension)
                                       : left->type.dimension.over(right->type.dimension);
   if (!dimension)
-    return error(emitter.refuse(at.range, errors::UnitMismatch, "the left side", describe(left->type), "the right side",
+    return error(emitter.refuse(at.range, UnitMismatch, "the left side", describe(left->type), "the right side",
                                 describe(right->type)));
   // Constant division by zero is reported at once, even if the left side is not constant.
   if (const Rational* divisor = right->constant.asNumber();
@@ -227,11 +226,11 @@ FormulaPtr Context::arithmetic(const ast::BinaryExpr& binary, const Site& at) {
 bool Context::takes(const ast::CallExpr& call, const Site& at, bool fits, std::string_view number,
                     std::string_view each) {
   const std::string& word = call.callee.parts[0].name;
-  if (!fits) emitter.emit(at.range, errors::WrongArguments, word, number, errors::arguments(call.arguments.size()));
+  if (!fits) emitter.emit(at.range, WrongArguments, word, number, countedArguments(call.arguments.size()));
   for (const ast::CallArgument& argument : call.arguments)
     if (fits && argument.name) {
       const std::string found = fmt::format("'{} = …'", argument.name->name);
-      return emitter.refuse(argument.name->range, errors::WrongArguments, word, each, found);
+      return emitter.refuse(argument.name->range, WrongArguments, word, each, found);
     }
   return fits;
 }
@@ -242,7 +241,7 @@ bool Context::alike(const Formula& value, const Formula*& first, Type& type, std
   if (!first) first = &value;
   if (!value.type.agreesWith(type))
     return emitter
-        .build(value.range, errors::UnitMismatch, fmt::format("the first value of '{}'", word), type.name(), "this one",
+        .build(value.range, UnitMismatch, fmt::format("the first value of '{}'", word), type.name(), "this one",
                value.type.name())
         .note(first->range, "the first value")
         .refuse();
@@ -310,8 +309,8 @@ FormulaPtr Context::extreme(const ast::CallExpr& call, const Site& at) {
       return error();
   }
   if (std::ranges::all_of(values, [](const FormulaPtr& value) { return value->type.kind == Type::Kind::List; }))
-    return error(emitter.refuse(at.range, errors::WrongArguments, word, "a number beside lists, which may be empty",
-                                "lists only"));
+    return error(
+        emitter.refuse(at.range, WrongArguments, word, "a number beside lists, which may be empty", "lists only"));
   return make(word == "max" ? Formula::Op::Max : Formula::Op::Min, type, at.range, std::move(values));
 }
 
@@ -346,7 +345,7 @@ FormulaPtr Context::field(const ast::NameExpr& name, const Site& at) {
   for (size_t i = 1; i < parts.size(); ++i) {
     if (record->type.isError()) return error();
     if (record->type.kind != Type::Kind::Record)
-      return error(emitter.refuse(parts[i].range, errors::TypeMismatch, "the left side of '.'", "a module or a record",
+      return error(emitter.refuse(parts[i].range, TypeMismatch, "the left side of '.'", "a module or a record",
                                   record->type.name()));
     const CompositeType& type = *record->type.composite;
     const int found = findNamed(type.fields, parts[i].name);
@@ -378,14 +377,15 @@ FormulaPtr Context::sequence(const std::vector<ast::ExprPtr>& elements, const Si
   }
   // `[]` has a type only from its context.
   if (!tuple && types.empty() && !fits)
-    return error(emitter.refuse(at.range, errors::NotAValue, "an empty list of unknown type"));
+    return error(emitter.refuse(at.range, NotAValue, "an empty list of unknown type"));
   formula.type = tuple ? Type::tuple(std::move(types)) : fits ? *at.expected : Type::list(types[0]);
   return make(std::move(formula));
 }
 
 FormulaPtr Context::record(const std::vector<ast::CallArgument>& fields, const Site& at) {
   if (!at.expected || at.expected->kind != Type::Kind::Record)
-    return error(emitter.refuse(at.range, errors::NotAValue, "a record"));
+    return error(emitter.refuse(at.range, NotAValue, "a record"));
+  EXPC_DIAGNOSTIC(WrongArguments, "the record has no value for '{0}'");
   const CompositeType& type = *at.expected->composite;
   Formula formula =
       formulaOf(Formula::Op::Sequence, *at.expected, at.range, std::vector<FormulaPtr>(type.fields.size()));

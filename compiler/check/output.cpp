@@ -14,9 +14,9 @@ bool checkSubject(StudyContext& context, const ast::Identifier& word) {
   const auto subject = context.subject(word);
   if (!subject || subject->comparison) return subject.has_value();
   const Metric& metric = context.study.metrics[subject->metric];
-  if (metric.distribution) return errors::seriesValue(context.emitter, word.range, metric);
+  if (metric.distribution) return seriesValue(context.emitter, word.range, metric);
   if (metric.series)
-    context.emitter.build(word.range, errors::SeriesValue, word.name, "series")
+    context.emitter.build(word.range, SeriesValue, word.name, "series")
         .note(
             metric.range,
             "draw all of it with 'plot {0} over epoch', or take one value with 'epochs_to({0} >= …)' or 'median({0})'",
@@ -54,9 +54,9 @@ bool checkDescribed(StudyContext& context, const ast::Identifier& word, bool ord
   if (index < 0) return context.unknownSubject(word, "metric");
   const Metric& metric = context.study.metrics[index];
   context.note(word, metric.range);
-  if (metric.series) return errors::seriesValue(context.emitter, word.range, metric);
+  if (metric.series) return seriesValue(context.emitter, word.range, metric);
   if (!ordered || metric.better) return true;
-  return context.emitter.build(word.range, errors::NoDirection, metric.name)
+  return context.emitter.build(word.range, NoDirection, metric.name)
       .note(metric.range, "write 'lower' or 'higher' after it")
       .refuse();
 }
@@ -69,7 +69,7 @@ void addDescription(StudyContext& context, const ast::TableDecl& table) {
     return void(unknownName(context.emitter, "description", table.subject, words::texts(words::Role::Description)));
   const size_t wanted = shows == Shows::Front ? 2 : 1;
   if (table.of.size() != wanted)
-    return context.emitter.emit(table.of.back().range, errors::WrongArguments, table.subject.name,
+    return context.emitter.emit(table.of.back().range, WrongArguments, table.subject.name,
                                 wanted == 1 ? "one metric" : "two metrics", std::to_string(table.of.size()));
   bool good = true;
   for (const ast::Identifier& word : table.of) good &= checkDescribed(context, word, shows != Shows::Effects);
@@ -128,7 +128,7 @@ struct PlotChecker {
     const Metric& metric = context.study.metrics[context.study.findMetric(plot.subject.name)];
     if (places && metric.distribution != (plot.over.name == "percentile"))
       return context.emitter
-          .build(plot.over.range, errors::TypeMismatch, fmt::format("the axis of '{}'", metric.name),
+          .build(plot.over.range, TypeMismatch, fmt::format("the axis of '{}'", metric.name),
                  metric.distribution ? "'percentile', since a distribution has no order" : "'epoch' or 'step'",
                  fmt::format("'{}'", plot.over.name))
           .note(metric.range, "it is a {}", metric.distribution ? "distribution" : "series")
@@ -140,13 +140,13 @@ struct PlotChecker {
   /// A plot of one metric over another.
   bool overMetric(const Metric& metric) {
     context.note(plot.over, metric.range);
-    if (metric.series) errors::seriesValue(context.emitter, plot.over.range, metric);
+    if (metric.series) seriesValue(context.emitter, plot.over.range, metric);
     return !metric.series;
   }
 
   /// Reports an axis of series for a subject that is none.
   bool noSeries(int subject) {
-    auto builder = context.emitter.build(plot.subject.range, errors::NotASeries, plot.subject.name);
+    auto builder = context.emitter.build(plot.subject.range, NotASeries, plot.subject.name);
     if (subject >= 0)
       builder.note(context.study.metrics[subject].range, "it has one value per trial, not one per {}", plot.over.name);
     else

@@ -62,7 +62,7 @@ struct PresetChecker {
       factor = int(*whole);
     }
     if (const Constant* constant = factor < 0 && index < 0 ? named(study.constants, name.name) : nullptr)
-      return context.emitter.build(target.range, errors::NotSupported, "a study's constant in a preset")
+      return context.emitter.build(target.range, NotSupported, "a study's constant in a preset")
           .note(constant->range, "-D {}=… replaces it for one call", name.name)
           .emit();
     if (factor < 0 && index < 0) {

@@ -127,7 +127,7 @@ struct ReferenceReader {
       column.type = column.parameter >= 0 ? study.parameter(column.parameter).type
                                           : Type::number(study.metrics[column.metric].dimension);
       if (column.metric >= 0 && study.metrics[column.metric].series)
-        return errors::seriesValue(context.emitter, declared.name.range, study.metrics[column.metric]);
+        return seriesValue(context.emitter, declared.name.range, study.metrics[column.metric]);
       if (!declareLet(context.emitter, "column", declared, values)) return false;
       if (declared.value) continue;
       column.value = context.context.cell(declared.name.name, declared.name.range, false, place, column.type);
@@ -148,9 +148,8 @@ struct ReferenceReader {
     const Type& type = column.value->type;
     if (type.isError()) return false;
     if (type.agreesWith(column.type)) return true;
-    auto builder =
-        context.emitter.build(declared.value->range, errors::UnitMismatch, fmt::format("'{}'", declared.name.name),
-                              column.type.name(), "its column", type.name());
+    auto builder = context.emitter.build(declared.value->range, UnitMismatch, fmt::format("'{}'", declared.name.name),
+                                         column.type.name(), "its column", type.name());
     const std::string unit = column.type.isNumber() ? column.type.dimension.baseUnit() : "";
     if (!unit.empty()) builder.note("the cells are plain numbers: write their unit, as in 'column(…) * 1{}'", unit);
     return builder.refuse();
@@ -315,7 +314,7 @@ FormulaPtr Context::column(const ast::CallExpr& call, const Site& at) {
   auto* text = one ? argument->as<ast::StringLiteral>() : nullptr;
   const ast::Identifier* word = one ? wordOf(*argument) : nullptr;
   if (!text && !word)
-    return error(emitter.refuse(at.range, errors::WrongArguments, "column", "the name of one column",
+    return error(emitter.refuse(at.range, WrongArguments, "column", "the name of one column",
                                 argument ? written(argument->range) : "none"));
   // Cells are plain numbers unless another type is wanted: strings, levels and bools have no arithmetic.
   const bool number = !at.expected || at.expected->isError() || at.expected->isNumber();

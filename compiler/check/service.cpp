@@ -48,8 +48,8 @@ std::optional<std::string> textOf(Context& context, const ast::CallExpr* call, s
   const bool one = call && call->arguments.size() == 1 && !call->arguments[0].name;
   const auto* text = one ? call->arguments[0].value->as<ast::StringLiteral>() : nullptr;
   if (text && !text->value.empty()) return text->value;
-  return context.emitter.refuse(range, errors::WrongArguments, word, wanted,
-                                errors::arguments(call ? call->arguments.size() : 0));
+  return context.emitter.refuse(range, WrongArguments, word, wanted,
+                                countedArguments(call ? call->arguments.size() : 0));
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ void bringCommands(WorkloadScope& of, Command& command) {
     std::ranges::copy(theirs.inputs, std::back_inserter(command.inputs));
     std::ranges::copy(theirs.copied, std::back_inserter(command.copied));
     if (theirs.preparation && command.preparation)
-      of.emitter.build(name.range, errors::BadService, name.name, "has a 'prepare', and there is another one")
+      of.emitter.build(name.range, BadService, name.name, "has a 'prepare', and there is another one")
           .note(service.range, "let one of them prepare for both")
           .emit();
     else if (theirs.preparation)
@@ -215,8 +215,7 @@ std::optional<plan::Ready> checkReady(WorkloadScope& of) {
   using By = plan::Ready::By;
   const ast::WorkloadDecl& declaration = of.declaration;
   if (!declaration.ready)
-    return of.emitter
-        .build(declaration.name.range, errors::BadService, declaration.name.name, "never shows that it is ready")
+    return of.emitter.build(declaration.name.range, BadService, declaration.name.name, "never shows that it is ready")
         .note("write 'ready http(\"/\")', 'ready tcp', 'ready regex(\"…\")' or 'ready file(\"…\")' in it")
         .refuse();
   const ast::Expr& how = *declaration.ready->how;
@@ -230,8 +229,7 @@ std::optional<plan::Ready> checkReady(WorkloadScope& of) {
                              base::textsOf(plan::words::kReady, [](const auto& word) { return word.text.str(); }));
   plan::Ready ready{*by, "", checkTimeout(of.context, of.scope, declaration.ready->timeout)};
   if (*by == By::Tcp && call)
-    return of.emitter.refuse(how.range, errors::WrongArguments, word, "none",
-                             errors::arguments(call->arguments.size()));
+    return of.emitter.refuse(how.range, WrongArguments, word, "none", countedArguments(call->arguments.size()));
   if (*by != By::Tcp) {
     auto text = textOf(of.context, call, how.range, word,
                        *by == By::Http    ? "a path, such as \"/health\""
@@ -240,7 +238,7 @@ std::optional<plan::Ready> checkReady(WorkloadScope& of) {
     if (!text) return std::nullopt;
     if (*by == By::Http && !text->starts_with('/')) text->insert(0, "/");
     if (*by == By::File && (text->starts_with('/') || text->find("..") != std::string::npos))
-      return of.emitter.refuse(how.range, errors::BadService, declaration.name.name,
+      return of.emitter.refuse(how.range, BadService, declaration.name.name,
                                "shows that it is ready by a file outside of its folder");
     ready.what = std::move(*text);
   }
@@ -250,7 +248,7 @@ std::optional<plan::Ready> checkReady(WorkloadScope& of) {
     if (!source) continue;  // refused, and named like another one
     std::string& name = ready.*source->name;
     if (!name.empty())
-      return of.emitter.refuse(metric.name.range, errors::BadService, declaration.name.name,
+      return of.emitter.refuse(metric.name.range, BadService, declaration.name.name,
                                fmt::format("has two metrics 'from {}'", source->from));
     name = metric.name.name;
   }

@@ -39,7 +39,7 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
       return nullptr;
     }
   if (where->services.contains(last.name))
-    context.emitter.build(last.range, errors::BadService, last.name, "is not a workload")
+    context.emitter.build(last.range, BadService, last.name, "is not a workload")
         .note("a study runs a workload that names it: 'service {}'", last.name)
         .emit();
   else
@@ -54,7 +54,7 @@ constexpr size_t kMaxWorkloads = 256;
 bool findUses(StudyContext& context) {
   const auto& declared = context.declaration->workloads;
   if (declared.size() > kMaxWorkloads)
-    return context.emitter.refuse(declared[kMaxWorkloads].name.range, errors::NotSupported,
+    return context.emitter.refuse(declared[kMaxWorkloads].name.range, NotSupported,
                                   fmt::format("a study with more than {} workloads", kMaxWorkloads));
   Once labels;
   bool good = true;
@@ -89,7 +89,7 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
     if (int index = use.parameter_of[i]; index >= 0) use.arguments[i] = real.parameters[index].fallback;
   for (const ast::CallArgument& argument : declaration.arguments) {
     if (!argument.name) {
-      context.emitter.emit(argument.value->range, errors::TypeMismatch, "an argument of a workload", "'name = value'",
+      context.emitter.emit(argument.value->range, TypeMismatch, "an argument of a workload", "'name = value'",
                            "a bare value");
       continue;
     }
@@ -205,7 +205,7 @@ void checkRules(StudyContext& context) {
 void checkMetrics(StudyContext& context) {
   for (const ast::MetricDecl& declaration : context.declaration->metrics)
     if (!declaration.derived)
-      context.emitter.build(declaration.name.range, errors::NotSupported, "a measured metric in a study")
+      context.emitter.build(declaration.name.range, NotSupported, "a measured metric in a study")
           .note("a workload declares what is measured; a study derives: 'metric share = launch_time / wall'")
           .emit();
   DerivedMetrics{context.context, context.declaration->metrics, context.study.metrics, context.place()}.declareAll();

@@ -86,7 +86,7 @@ struct Uniter {
         },
         [&](size_t at) {
           if (good)
-            emitter.emit(study.range, errors::NotSupported,
+            emitter.emit(study.range, NotSupported,
                          fmt::format("a study whose workloads make '{}' depend on what depends on it", all[at].name));
           good = false;
         });
@@ -99,7 +99,7 @@ struct Uniter {
   bool agrees(const Use& use, const Parameter& parameter) {
     Parameter& known = united->parameters[united->findParameter(parameter.name)];
     if (known.name == "workload")
-      return emitter.refuse(parameter.range, errors::NotSupported,
+      return emitter.refuse(parameter.range, NotSupported,
                             "a parameter called 'workload' in a study with several workloads");
     if (parameter.inside.has_value() != known.inside.has_value()) {
       const Parameter& inside = parameter.inside ? parameter : known;
