@@ -60,7 +60,7 @@ class Reader {
   /// Reads everything below a node; statements are added to `block`.
   void visit(uint32_t at, Block& block) {
     const Node& node = tree_.nodes[at];
-    for (uint32_t child = node.child; child != kNone; child = tree_.nodes[child].next) visitChild(child, node, block);
+    for (uint32_t child = node.child; child; child = tree_.nodes[child].next) visitChild(child, node, block);
   }
 
   /// Reads one child: a token, a statement, or a rule whose statements belong to the same block.
@@ -82,7 +82,7 @@ class Reader {
 
   /// Reads everything below a statement, including its body.
   void visitStatement(uint32_t at, Statement& statement) {
-    for (uint32_t child = tree_.nodes[at].child; child != kNone; child = tree_.nodes[child].next) {
+    for (uint32_t child = tree_.nodes[at].child; child; child = tree_.nodes[child].next) {
       const Node& node = tree_.nodes[child];
       if (node.is_token) {
         addToken(node, tree_.nodes[at].rule);

@@ -254,8 +254,7 @@ struct TokenReader {
 
 namespace {
 
-/// Parses the text of a file before `end` (all of it for kNone). `cursor`, if not null, receives where the grammar
-/// stands at the end.
+/// Parses the text of a file before `end`. `cursor`, if not null, receives where the grammar stands at the end.
 Tree read(const source::SourceManager& sources, source::FileId file, Rule start, Reporter& reporter, uint32_t end,
           Cursor* cursor) {
   Tree tree;
@@ -294,7 +293,7 @@ Tree read(const source::SourceManager& sources, source::FileId file, Rule start,
 }  // namespace
 
 Tree parseTree(const source::SourceManager& sources, source::FileId file, Rule start, Reporter& reporter) {
-  return read(sources, file, start, reporter, kNone, nullptr);
+  return read(sources, file, start, reporter, UINT32_MAX, nullptr);
 }
 
 Cursor cursorAt(const source::SourceManager& sources, source::FileId file, uint32_t end) {
