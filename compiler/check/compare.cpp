@@ -52,8 +52,12 @@ bool canBeNonPositive(const Metric& metric) {
          (metric.refinement->lower && metric.refinement->lower->sign() <= 0);
 }
 
+/// Whether the result of a function is in its subject's unit; quotients are ratios.
+bool keepsUnit(Function function) { return function == Function::Difference || function == Function::MaxGap; }
+
 /// Checks all comparisons of a study, each after the one that it compares again, wherever that is declared.
 struct Comparisons {
+  using enum Comparison::Function;
   StudyContext& context;
   diag::Emitter& emitter = context.emitter;
   Study& study = context.study;
@@ -84,7 +88,7 @@ struct Comparisons {
       Comparison whole;
       whole.name = whole.text = study.metrics[metric].name;
       whole.range = study.metrics[metric].range;
-      whole.function = Function::OfProcess;
+      whole.function = OfProcess;
       whole.metric = metric;
       whole.over = Comparison::kNoFactor;
       whole.aggregated = whole.gone = inside;
@@ -139,13 +143,12 @@ struct Comparisons {
     if (!against(declaration, factor, comparison) || !function || !subject || !narrowed) return;
     if (!isThere(comparison, comparison.over, declaration.over_range) || !suits(declaration, factor, comparison))
       return;
-    // Differences and gaps keep the subject's unit; quotients are ratios.
-    bool keeps = *function == Function::Difference || *function == Function::MaxGap;
     comparison.values = function;
-    comparison.dimension = keeps ? study.dimensionOf(comparison.inner, comparison.metric) : Dimension::ratio();
+    comparison.dimension =
+        keepsUnit(*function) ? study.dimensionOf(comparison.inner, comparison.metric) : Dimension::ratio();
     std::string level = comparison.previous ? "previous" : factor.levels[comparison.against].label;
-    if (*function == Function::Efficiency) namesScaling(declaration, factor);
-    const bool time = *function == Function::Efficiency && !study.metrics[comparison.metric].dimension.isRate();
+    if (*function == Efficiency) namesScaling(declaration, factor);
+    const bool time = *function == Efficiency && !study.metrics[comparison.metric].dimension.isRate();
     const bool named = declaration.call.arguments.size() == 2;
     comparison.weak = time && named && scaling(declaration) == "weak";
     if (time && !named) comparison.shared = sharesWork(factor);
@@ -219,14 +222,13 @@ struct Comparisons {
     const Comparison* inner = study.comparison(comparison.inner);
     const Metric& metric = study.metrics[comparison.metric];
     if (!inner && metric.series) return seriesValue(emitter, word.range, metric);
-    const bool signs = comparison.values
-                           ? *comparison.values == Function::Difference || *comparison.values == Function::MaxGap
-                           : comparison.dimension == Dimension::share() || canBeNonPositive(metric);
-    if (comparison.function == Function::Geomean && signs)
+    const bool signs = comparison.values ? keepsUnit(*comparison.values)
+                                         : comparison.dimension == Dimension::share() || canBeNonPositive(metric);
+    if (comparison.function == Geomean && signs)
       return emitter.build(word.range, NoAggregate, function, word.name, "its values can be zero or negative")
           .note(inner ? inner->range : metric.range, "'mean' averages such values")
           .refuse();
-    if (comparison.function == Function::Sum && comparison.dimension == Dimension::ratio())
+    if (comparison.function == Sum && comparison.dimension == Dimension::ratio())
       return emitter.build(word.range, NoAggregate, function, word.name, "it would add ratios")
           .note(inner ? inner->range : metric.range, "'geomean' averages ratios")
           .refuse();
@@ -280,13 +282,13 @@ struct Comparisons {
   bool arguments(const ast::CompareDecl& declaration, std::optional<Function> function) {
     const ast::CallExpr& call = declaration.call;
     std::string_view name = call.callee.parts.back().name;
-    const bool scales = function == Function::Efficiency && call.arguments.size() == 2;
-    const bool weighs = (function == Function::Geomean || function == Function::Mean) && call.arguments.size() == 2 &&
+    const bool scales = function == Efficiency && call.arguments.size() == 2;
+    const bool weighs = (function == Geomean || function == Mean) && call.arguments.size() == 2 &&
                         call.arguments[1].name && call.arguments[1].name->name == "weight";
     if (scales && (call.arguments[1].name || !words::find(words::Role::Scaling, scaling(declaration))))
       return diag::unknownName(emitter, call.arguments[1].value->range, "kind of scaling", scaling(declaration),
                                words::texts(words::Role::Scaling));
-    const bool aggregates = function && *function >= Function::Geomean;
+    const bool aggregates = function && *function >= Geomean;
     if ((call.arguments.size() != 1 && !scales && !weighs) || call.arguments[0].name) {
       auto builder = emitter.build(
           declaration.call_range, WrongArguments, name, aggregates ? "one metric or comparison" : "one metric",
@@ -344,7 +346,7 @@ struct Comparisons {
     const Metric& metric = study.metrics[comparison.metric];
     if (const Comparison* inner = study.comparison(comparison.inner); inner && inner->values)
       return suitsComparison(range, factor, comparison);
-    if (metric.distribution || metric.series != (comparison.function == Function::MaxGap)) {
+    if (metric.distribution || metric.series != (comparison.function == MaxGap)) {
       if (metric.series)
         seriesValue(emitter, range, metric);
       else
@@ -352,14 +354,14 @@ struct Comparisons {
       return false;
     }
     // A gap is a distance: no direction and no sign matter.
-    if (comparison.function == Function::MaxGap) return true;
+    if (comparison.function == MaxGap) return true;
     // A derived metric may lack a direction.
-    if (comparison.function == Function::Speedup && !metric.better)
+    if (comparison.function == Speedup && !metric.better)
       return emitter.build(range, NoDirection, metric.name)
           .note(metric.range, "write 'lower' or 'higher' after it, or take 'ratio'")
           .refuse();
-    if (comparison.function == Function::Efficiency && !suitsEfficiency(declaration, metric, factor)) return false;
-    if (comparison.function != Function::Difference && canBeNonPositive(metric))
+    if (comparison.function == Efficiency && !suitsEfficiency(declaration, metric, factor)) return false;
+    if (comparison.function != Difference && canBeNonPositive(metric))
       return emitter.build(range, RatioOfNonPositive, metric.name)
           .note(metric.refinement->range, "its values are declared here; 'difference' compares such values")
           .refuse();
@@ -376,12 +378,11 @@ struct Comparisons {
         return emitter.build(range, ComparedTwice, at->name, factor.name)
             .note(at->range, "at its own baseline it has no value to compare with")
             .refuse();
-    bool positive = inner.values != Function::Difference && inner.values != Function::MaxGap;
-    if (comparison.function == Function::Ratio && !positive)
+    if (comparison.function == Ratio && keepsUnit(*inner.values))
       return emitter.build(range, RatioOfNonPositive, inner.name)
           .note(inner.range, "it is a difference; 'difference' compares such values")
           .refuse();
-    if (comparison.function == Function::Ratio || comparison.function == Function::Difference) return true;
+    if (comparison.function == Ratio || comparison.function == Difference) return true;
     return emitter
         .build(range, WrongArguments, base::wordOf(kFunctions, comparison.function).str(), "a metric", "a comparison")
         .note(inner.range, "compare a comparison again by 'ratio' or 'difference'")

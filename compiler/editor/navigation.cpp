@@ -57,17 +57,18 @@ std::set<unsigned> matching(const Query& query, const Location& place) {
 /// Whether a symbol can be renamed. Only names that their study or part alone knows can: other names occur in files
 /// that import this one, in stored results and on command lines, which an edit here does not reach.
 bool canRename(const Names& names, const Symbol& symbol) {
+  using enum SymbolKind;
   switch (symbol.kind) {
-    case SymbolKind::Let:
-      return names.symbols()[*symbol.parent].kind != SymbolKind::Module;
-    case SymbolKind::Metric:
-    case SymbolKind::Preset:
+    case Let:
+      return names.symbols()[*symbol.parent].kind != Module;
+    case Metric:
+    case Preset:
       return names.studyOf(symbol) != nullptr;
-    case SymbolKind::Comparison:
-    case SymbolKind::Control:
-    case SymbolKind::Criterion:
-    case SymbolKind::Rule:
-    case SymbolKind::Label:
+    case Comparison:
+    case Control:
+    case Criterion:
+    case Rule:
+    case Label:
       return true;
     default:
       return false;
@@ -226,12 +227,11 @@ namespace {
 
 /// The protocol's SymbolKind of a symbol, by which editors choose an icon.
 int kindOf(SymbolKind kind) {
+  using enum SymbolKind;
   static const std::map<SymbolKind, int> kKinds = {
-      {SymbolKind::Enum, 10},    {SymbolKind::Level, 22},      {SymbolKind::Unit, 14},      {SymbolKind::Let, 14},
-      {SymbolKind::Workload, 5}, {SymbolKind::Service, 5},     {SymbolKind::Parameter, 7},  {SymbolKind::Metric, 8},
-      {SymbolKind::Rule, 25},    {SymbolKind::Study, 2},       {SymbolKind::Part, 2},       {SymbolKind::Label, 5},
-      {SymbolKind::Factor, 7},   {SymbolKind::Comparison, 12}, {SymbolKind::Control, 13},   {SymbolKind::Criterion, 20},
-      {SymbolKind::Preset, 24},  {SymbolKind::System, 19},     {SymbolKind::Reference, 19},
+      {Enum, 10},    {Level, 22},     {Unit, 14},   {Let, 14},    {Workload, 5},   {Service, 5}, {Parameter, 7},
+      {Metric, 8},   {Rule, 25},      {Study, 2},   {Part, 2},    {Label, 5},      {Factor, 7},  {Comparison, 12},
+      {Control, 13}, {Criterion, 20}, {Preset, 24}, {System, 19}, {Reference, 19},
   };
   return kKinds.at(kind);
 }
