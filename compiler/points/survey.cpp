@@ -224,7 +224,7 @@ struct Surveyor {
     const Partner& value = values[index] = Compared{space, comparison, point}.value();
     if (value.found == Partner::Found::None) ++of.without, ++of.reasons[value.missing];
     if (value.found == Partner::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
-    if (value.found != Partner::Found::One) return;
+    if (!value) return;
     if (comparison.aggregates() && comparison.function != check::Comparison::Function::OfProcess)
       aggregate(index, point);
     ++of.pairs;
