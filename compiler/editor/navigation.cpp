@@ -11,6 +11,7 @@
 
 #include "compiler/editor/features.h"
 #include "runtime/base/entry.h"
+#include "runtime/base/failure.h"
 
 namespace expc::editor {
 
@@ -197,19 +198,16 @@ Value prepareRename(const Query& query) {
 
 Expected<Value> rename(const Query& query, const std::string& name) {
   const Symbol* symbol = query.symbol();
-  if (!symbol) return llvm::createStringError("no name here");
+  if (!symbol) return failure("no name here");
   const Names& names = query.analysis.names();
   if (!canRename(names, *symbol))
-    return llvm::createStringError("a " + std::string(toString(symbol->kind)) +
-                                   " must be renamed by hand: other files, results and command lines may use its name");
+    return failure("a {} must be renamed by hand: other files, results and command lines may use its name",
+                   toString(symbol->kind));
   if (!parse::isName(name))
-    return llvm::createStringError("'" + jsonText(name) +
-                                   "' is not a name: use letters, digits and _, and not a word of the language");
-  if (name != symbol->name && taken(names, *symbol, name))
-    return llvm::createStringError("'" + name + "' already exists");
+    return failure("'{}' is not a name: use letters, digits and _, and not a word of the language", jsonText(name));
+  if (name != symbol->name && taken(names, *symbol, name)) return failure("'{}' already exists", name);
   // The parser leaves broken statements out, and uses of the name in them would be missed.
-  if (!query.analysis.parsed)
-    return llvm::createStringError("the file has syntax errors, so expc does not know every use of the name");
+  if (!query.analysis.parsed) return failure("the file has syntax errors, so expc does not know every use of the name");
   // A name of a part also stands in the studies that use it, which may be other documents.
   std::map<std::string, Array> edits;
   const Value found = references(query, true);

@@ -13,6 +13,7 @@
 #include "compiler/check/named.h"
 #include "compiler/parse/parse.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/text.h"
 
 namespace expc::expand {
 namespace {
@@ -229,10 +230,10 @@ std::optional<Selected> select(const check::Program& program, const check::Study
 }
 
 std::string Selection::describe() const {
-  std::string text;
-  for (const std::string& preset : presets) text += fmt::format("{}preset {}", text.empty() ? "" : ", ", preset);
-  for (const std::string& change : overrides) text += fmt::format("{}-D {}", text.empty() ? "" : ", ", change);
-  return text;
+  std::vector<std::string> parts;
+  for (const std::string& preset : presets) parts.push_back("preset " + preset);
+  for (const std::string& change : overrides) parts.push_back("-D " + change);
+  return base::joined(parts);
 }
 
 }  // namespace expc::expand

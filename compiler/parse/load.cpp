@@ -14,6 +14,7 @@
 
 #include "compiler/parse/parse.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/text.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::load {
@@ -86,8 +87,7 @@ struct Loader {
 
   /// A built-in module; null after reporting an unknown one.
   const Module* openStdlib(const ast::QualifiedName& path, const ast::Import& import) {
-    std::string text;
-    for (const ast::Identifier& part : path.parts) text += (text.empty() ? "" : ".") + part.name;
+    const std::string text = base::joined(base::textsOf(path.parts, &ast::Identifier::name), ".");
     std::optional<std::string_view> found;
     if (path.parts.size() == 2 && path.parts[0].name == "std") found = stdlib::module(path.parts[1].name);
     if (!found) {

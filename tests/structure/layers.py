@@ -17,7 +17,7 @@ ARROWS = {
     "compiler/check/value": {"compiler/diag", "compiler/parse", "runtime/base"},
     "compiler/check": {"compiler/diag", "compiler/parse",
                        "compiler/check/value", "runtime/base", "runtime/base/files", "runtime/plan", "stdlib"},
-    "compiler/expand": {"compiler/parse", "compiler/check"},
+    "compiler/expand": {"compiler/parse", "compiler/check", "runtime/base"},
     "compiler/points": {"compiler/expand", "runtime/base", "runtime/plan", "runtime/stats"},
     "compiler/lower": {"compiler/points", "runtime/base", "runtime/plan"},
     "compiler/editor": {"compiler/diag", "compiler/parse", "compiler/format",
