@@ -67,9 +67,8 @@ class Explainer {
         return std::nullopt;
       }
       if (!active && named[factor]) {
-        emitter.build({}, BadPoint, text, fmt::format("'{}' is not active there", name))
-            .note(study_.factors[factor].range, "the factor is declared here")
-            .emit();
+        emitter.emit({}, BadPoint, text, fmt::format("'{}' is not active there", name))
+            .note(study_.factors[factor].range, "the factor is declared here");
         return std::nullopt;
       }
       levels[factor] = active ? *named[factor] : expand::kAbsent;

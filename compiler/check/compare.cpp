@@ -134,8 +134,8 @@ struct Comparisons {
     // Nothing is known of the arguments of an unknown function.
     if (!function && !declaration.against) return;
     if (over->size() != 1)
-      return emitter.emit(declaration.over_range, WrongArguments, declaration.call.callee.parts.back().name,
-                          "one factor after 'over'", over->empty() ? "'*'" : std::to_string(over->size()));
+      return void(emitter.emit(declaration.over_range, WrongArguments, declaration.call.callee.parts.back().name,
+                               "one factor after 'over'", over->empty() ? "'*'" : std::to_string(over->size())));
     comparison.over = over->front();
     const Factor& factor = study.factors[comparison.over];
     // The factor's levels were refused and reported.
@@ -196,7 +196,8 @@ struct Comparisons {
     const std::string& name = declaration.call.callee.parts.back().name;
     const Comparison* inner = study.comparison(comparison.inner);
     if (declaration.against)
-      return emitter.emit(declaration.against->range, WrongArguments, name, "no level to compare with", "'against'");
+      return void(
+          emitter.emit(declaration.against->range, WrongArguments, name, "no level to compare with", "'against'"));
     for (unsigned factor = 0; factor < study.factors.size() && declaration.over.empty(); ++factor)
       if (!inner || !inner->lacks(factor)) over.push_back(factor);
     for (size_t i = 0; i < over.size(); ++i)
@@ -225,13 +226,11 @@ struct Comparisons {
     const bool signs = comparison.values ? keepsUnit(*comparison.values)
                                          : comparison.dimension == Dimension::share() || canBeNonPositive(metric);
     if (comparison.function == Geomean && signs)
-      return emitter.build(word.range, NoAggregate, function, word.name, "its values can be zero or negative")
-          .note(inner ? inner->range : metric.range, "'mean' averages such values")
-          .refuse();
+      return emitter.emit(word.range, NoAggregate, function, word.name, "its values can be zero or negative")
+          .note(inner ? inner->range : metric.range, "'mean' averages such values");
     if (comparison.function == Sum && comparison.dimension == Dimension::ratio())
-      return emitter.build(word.range, NoAggregate, function, word.name, "it would add ratios")
-          .note(inner ? inner->range : metric.range, "'geomean' averages ratios")
-          .refuse();
+      return emitter.emit(word.range, NoAggregate, function, word.name, "it would add ratios")
+          .note(inner ? inner->range : metric.range, "'geomean' averages ratios");
     return true;
   }
 
@@ -247,16 +246,15 @@ struct Comparisons {
       comparison.weight_metric = unsigned(index);
       if (metric.exact && metric.kind == study.metrics[comparison.metric].kind) return true;
       return emitter
-          .build(expr.range, TypeMismatch, "a weight", "an exact metric of the same trials, or a number",
-                 "'" + metric.name + "'")
-          .note(metric.range, "it is declared here")
-          .refuse();
+          .emit(expr.range, TypeMismatch, "a weight", "an exact metric of the same trials, or a number",
+                "'" + metric.name + "'")
+          .note(metric.range, "it is declared here");
     }
     const auto published = weightOf(context, expr);
     comparison.weight = published ? *published : context.context.build(expr, context.place());
     if (!comparison.weight || comparison.weight->type.isError()) return false;
     if (!comparison.weight->type.isNumber())
-      return emitter.refuse(expr.range, TypeMismatch, "a weight", "a number", comparison.weight->type.name());
+      return emitter.emit(expr.range, TypeMismatch, "a weight", "a number", comparison.weight->type.name());
     return readsThere(*comparison.weight, comparison);
   }
 
@@ -290,21 +288,19 @@ struct Comparisons {
                                words::texts(words::Role::Scaling));
     const bool aggregates = function && *function >= Geomean;
     if ((call.arguments.size() != 1 && !scales && !weighs) || call.arguments[0].name) {
-      auto builder = emitter.build(
+      auto builder = emitter.emit(
           declaration.call_range, WrongArguments, name, aggregates ? "one metric or comparison" : "one metric",
           call.arguments.size() == 1 ? "a named argument" : countedArguments(call.arguments.size()));
       if (aggregates) builder.note("'geomean' and 'mean' take a weight too: 'mean(wall, weight = lines)'");
-      return builder.refuse();
+      return builder;
     }
     if (argument(declaration)) return true;
     if (const auto* selected = call.arguments[0].value->as<ast::IndexExpr>(); selected && aggregates)
       return emitter
-          .build(call.arguments[0].value->range, WrongArguments, name, "one metric or comparison", "a selected level")
-          .note("leave the level out, and select it where '{0}' is judged: '{0}[…] >= …'", declaration.name.name)
-          .refuse();
-    return emitter.build(call.arguments[0].value->range, WrongArguments, name, "one metric", "an expression")
-        .note("name it first: 'metric share = launch_time / wall'")
-        .refuse();
+          .emit(call.arguments[0].value->range, WrongArguments, name, "one metric or comparison", "a selected level")
+          .note("leave the level out, and select it where '{0}' is judged: '{0}[…] >= …'", declaration.name.name);
+    return emitter.emit(call.arguments[0].value->range, WrongArguments, name, "one metric", "an expression")
+        .note("name it first: 'metric share = launch_time / wall'");
   }
 
   /// Sets the level that treated points are compared with: an explicit one, `previous`, or the factor's
@@ -319,12 +315,12 @@ struct Comparisons {
       const std::vector<ast::FactorDecl>& factors = context.declaration->factors;
       const ast::FactorDecl* declared = named(factors, factor.name);
       if (declared && declared->baseline) return context.context.refuse();
-      auto builder = emitter.build(declaration.over_range, CompareWithoutBaseline, comparison.name, factor.name);
+      auto builder = emitter.emit(declaration.over_range, CompareWithoutBaseline, comparison.name, factor.name);
       if (study.hasWorkloadFactor() && comparison.over == 0)
         builder.note("name the level to compare with: 'against {}'", factor.levels.back().label);
       else
         builder.note(factor.range, "give the factor a 'baseline', or the comparison 'against' a level");
-      return builder.refuse();
+      return builder;
     }
     const ast::Identifier* word = wordOf(*declaration.against);
     const Type& type = study.parameter(factor.parameters[0]).type;
@@ -350,21 +346,19 @@ struct Comparisons {
       if (metric.series)
         seriesValue(emitter, range, metric);
       else
-        emitter.build(range, NotASeries, metric.name).note(metric.range, "it has one value per trial").emit();
+        emitter.emit(range, NotASeries, metric.name).note(metric.range, "it has one value per trial");
       return false;
     }
     // A gap is a distance: no direction and no sign matter.
     if (comparison.function == MaxGap) return true;
     // A derived metric may lack a direction.
     if (comparison.function == Speedup && !metric.better)
-      return emitter.build(range, NoDirection, metric.name)
-          .note(metric.range, "write 'lower' or 'higher' after it, or take 'ratio'")
-          .refuse();
+      return emitter.emit(range, NoDirection, metric.name)
+          .note(metric.range, "write 'lower' or 'higher' after it, or take 'ratio'");
     if (comparison.function == Efficiency && !suitsEfficiency(declaration, metric, factor)) return false;
     if (comparison.function != Difference && canBeNonPositive(metric))
-      return emitter.build(range, RatioOfNonPositive, metric.name)
-          .note(metric.refinement->range, "its values are declared here; 'difference' compares such values")
-          .refuse();
+      return emitter.emit(range, RatioOfNonPositive, metric.name)
+          .note(metric.refinement->range, "its values are declared here; 'difference' compares such values");
     return true;
   }
 
@@ -375,18 +369,15 @@ struct Comparisons {
     // Over its own factor the inner comparison has no value at its baseline.
     for (const Comparison* at = &inner; at; at = study.comparison(at->inner))
       if (at->over == comparison.over)
-        return emitter.build(range, ComparedTwice, at->name, factor.name)
-            .note(at->range, "at its own baseline it has no value to compare with")
-            .refuse();
+        return emitter.emit(range, ComparedTwice, at->name, factor.name)
+            .note(at->range, "at its own baseline it has no value to compare with");
     if (comparison.function == Ratio && keepsUnit(*inner.values))
-      return emitter.build(range, RatioOfNonPositive, inner.name)
-          .note(inner.range, "it is a difference; 'difference' compares such values")
-          .refuse();
+      return emitter.emit(range, RatioOfNonPositive, inner.name)
+          .note(inner.range, "it is a difference; 'difference' compares such values");
     if (comparison.function == Ratio || comparison.function == Difference) return true;
     return emitter
-        .build(range, WrongArguments, base::wordOf(kFunctions, comparison.function).str(), "a metric", "a comparison")
-        .note(inner.range, "compare a comparison again by 'ratio' or 'difference'")
-        .refuse();
+        .emit(range, WrongArguments, base::wordOf(kFunctions, comparison.function).str(), "a metric", "a comparison")
+        .note(inner.range, "compare a comparison again by 'ratio' or 'difference'");
   }
 
   /// Whether efficiency can be computed: of a rate, or of a time with a stated kind of scaling, over positive
@@ -395,8 +386,8 @@ struct Comparisons {
     bool good = true;
     const bool time = metric.dimension == Dimension::of(Dimension::Time);
     if (!metric.dimension.isRate() && !(time && (declaration.call.arguments.size() == 2 || sharesWork(factor)))) {
-      auto builder = emitter.build(declaration.call.arguments[0].value->range, EfficiencyOfNonRate, metric.name,
-                                   metric.dimension.typeName());
+      auto builder = emitter.emit(declaration.call.arguments[0].value->range, EfficiencyOfNonRate, metric.name,
+                                  metric.dimension.typeName());
       if (time)
         builder.note(
             "declare which work this is the time of: 'efficiency({0}, strong)' if the work is the same at all "
@@ -404,7 +395,6 @@ struct Comparisons {
             metric.name);
       const auto other = std::ranges::find_if(study.metrics, &Dimension::isRate, &Metric::dimension);
       if (other != study.metrics.end()) builder.note(other->range, "'{}' is a rate", other->name);
-      builder.emit();
       good = false;
     }
     // The levels enter the formula as numbers, by which the rate is divided.
@@ -412,10 +402,9 @@ struct Comparisons {
       const Rational* number = factor.lockstep() ? nullptr : level.values[0].asNumber();
       if (number && number->sign() > 0) continue;
       return emitter
-          .build(declaration.over_range, EfficiencyOverNonNumber,
-                 fmt::format("{} of '{}' is {}", level.label, factor.name, number ? "not above zero" : "no number"))
-          .note(factor.range, "the factor is declared here")
-          .refuse();
+          .emit(declaration.over_range, EfficiencyOverNonNumber,
+                fmt::format("{} of '{}' is {}", level.label, factor.name, number ? "not above zero" : "no number"))
+          .note(factor.range, "the factor is declared here");
     }
     return good;
   }
@@ -432,10 +421,9 @@ struct Comparisons {
       const auto other = condition ? whereOther(*condition, use, strong) : std::nullopt;
       if (!other) continue;
       context.emitter
-          .build(how.range, ScalingMismatch, declaration.name.name, strong ? "strong" : "weak",
-                 fmt::format("more '{}' {} the same work{}", factor.name, strong ? "do not share" : "share", *other))
-          .note(condition->range, "it is shared if '{}'", context.written(condition->range))
-          .emit();
+          .emit(how.range, ScalingMismatch, declaration.name.name, strong ? "strong" : "weak",
+                fmt::format("more '{}' {} the same work{}", factor.name, strong ? "do not share" : "share", *other))
+          .note(condition->range, "it is shared if '{}'", context.written(condition->range));
       return;
     }
   }
@@ -489,18 +477,16 @@ diag::Refusal goneFactor(StudyScope& context, const Comparison& comparison, unsi
   if (at->ofProcess()) {
     const Metric& metric = context.study.metrics[at->metric];
     const std::string file = metric.source ? metric.source->file : "";
-    return context.emitter.build(range, OfProcess, comparison.name, context.study.factors[factor].name)
+    return context.emitter.emit(range, OfProcess, comparison.name, context.study.factors[factor].name)
         .note(at->range, "{}",
               !metric.source ? fmt::format("'{}' is measured of the process, which goes through '{}' by itself",
                                            at->name, context.study.factors[factor].name)
                              : fmt::format("'{}' is read from {}, no row of which says its '{}'", at->name,
                                            file.empty() ? "standard output" : "'" + file + "'",
-                                           context.study.factors[factor].name))
-        .refuse();
+                                           context.study.factors[factor].name));
   }
-  return context.emitter.build(range, AggregatedAway, comparison.name, context.study.factors[factor].name)
-      .note(at->range, "'{}' aggregates over it", at->name)
-      .refuse();
+  return context.emitter.emit(range, AggregatedAway, comparison.name, context.study.factors[factor].name)
+      .note(at->range, "'{}' aggregates over it", at->name);
 }
 
 void checkComparisons(StudyContext& context) { Comparisons{context}.run(); }

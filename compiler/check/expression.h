@@ -64,9 +64,8 @@ EXPC_DIAGNOSTIC(WrongArguments, "'{0}' needs {1}, but has {2}");
 EXPC_DIAGNOSTIC(BadInside, "the inside parameter '{0}' {1}");
 
 inline void badInside(diag::Emitter& emitter, source::Range range, const std::string& name, std::string_view why) {
-  emitter.build(range, BadInside, name, why)
-      .note("each process goes through the levels of an inside parameter by itself")
-      .emit();
+  emitter.emit(range, BadInside, name, why)
+      .note("each process goes through the levels of an inside parameter by itself");
 }
 
 /// "no argument", "one argument", "2 arguments".

@@ -45,12 +45,11 @@ struct Wanted {
 
 /// Refuses a way to read, with examples of all readers.
 diag::Refusal refuse(WorkloadScope& of, source::Range range, std::string_view why) {
-  return of.emitter.build(range, MetricSourceShape, why)
+  return of.emitter.emit(range, MetricSourceShape, why)
       .note(
           "write 'regex(\"step ([0-9.]+) ms\", unit = 1ms)', 'json(\"out.json\", \"/time\", unit = 1s)', "
           "'csv(\"log.csv\", column = \"loss\")', 'size(\"out\")', 'stdout', or 'trial' for a value that the program "
-          "reports itself")
-      .refuse();
+          "reports itself");
 }
 
 /// The file that an argument names: a text, or the file to which the runtime writes a stream of the program.
@@ -205,9 +204,8 @@ struct SourceChecker {
     const auto unit = findUnit(column->unit, nullptr);
     if (wanted.text) return made;
     if (unit->dimension != wanted.dimension && !(unit->dimension.isPure() && wanted.dimension.isPure()))
-      return of.emitter.refuse(expr.range, UnitMismatch, fmt::format("'{}' of {}", name, tool.word),
-                               unit->dimension.typeName(), fmt::format("'{}'", wanted.name),
-                               wanted.dimension.typeName());
+      return of.emitter.emit(expr.range, UnitMismatch, fmt::format("'{}' of {}", name, tool.word),
+                             unit->dimension.typeName(), fmt::format("'{}'", wanted.name), wanted.dimension.typeName());
     if (!(scale == Rational(1)))
       return refuse(of, expr.range, fmt::format("'{}' says the unit of '{}' itself", tool.word, name));
     made.scale = unit->scale.toDouble() * column->scale;
@@ -217,11 +215,10 @@ struct SourceChecker {
   /// Reports an unknown reader, with those that are possible here as candidates.
   diag::Refusal unknown(source::Range range, const std::string& word) {
     if (const plan::Outside* seen = plan::seenFromOutside(word))
-      return of.emitter
-          .build(range, MetricSourceShape,
-                 fmt::format("expc measures '{0}' of every program: declare 'metric {0} : {1}', without 'from'",
-                             seen->name, seen->type))
-          .refuse();
+      return of.emitter.emit(
+          range, MetricSourceShape,
+          fmt::format("expc measures '{0}' of every program: declare 'metric {0} : {1}', without 'from'", seen->name,
+                      seen->type));
     std::vector<std::string> names;
     for (const Reader& reader : kReaders)
       if (wanted.expected || reader.from != From::Same) names.emplace_back(reader.word);
@@ -247,9 +244,9 @@ struct SourceChecker {
                                 wanted.distribution ? "distribution" : "series", word));
     const bool counts = take->take == plan::Reduction::Take::Count;
     if (counts && !wanted.dimension.isPure())
-      return of.emitter.refuse(expr.range, UnitMismatch, "a count", "a number",
-                               wanted.expected ? "the other side" : fmt::format("'{}'", wanted.name),
-                               wanted.dimension.typeName());
+      return of.emitter.emit(expr.range, UnitMismatch, "a count", "a number",
+                             wanted.expected ? "the other side" : fmt::format("'{}'", wanted.name),
+                             wanted.dimension.typeName());
     const bool number = std::exchange(wanted.number, wanted.number && !counts);
     auto source = read(*std::ranges::find_if(call.arguments, positional)->value);
     wanted.number = number;
@@ -282,10 +279,8 @@ struct SourceChecker {
       if (!placeholders(argument.value->range, *text)) return false;
       if (argument.value->as<ast::StringLiteral>() && (*text == "stdout" || *text == "stderr"))
         return of.emitter
-            .build(argument.value->range, MetricSourceShape,
-                   fmt::format("'{}' in quotes is a file of that name", *text))
-            .fix(argument.value->range, *text)
-            .refuse();
+            .emit(argument.value->range, MetricSourceShape, fmt::format("'{}' in quotes is a file of that name", *text))
+            .fix(argument.value->range, *text);
       if (name.empty())
         texts.push_back(std::move(*text));
       else
@@ -498,12 +493,11 @@ bool checkMetricSource(WorkloadScope& of, ModuleScope& scope, const ast::MetricD
     replaceAll(metric.source->where, "{name}", metric.name);
     return of.context.problems() == before;
   }
-  of.emitter.build(metric.range, MissingSource, metric.name)
+  of.emitter.emit(metric.range, MissingSource, metric.name)
       .note(
           "write 'from regex(…)', 'from json(…)', 'from csv(…)' or 'from trial' after it, or 'outputs json(…)' for "
           "all; without a source, expc measures only {0}",
-          plan::seenFromOutsideText())
-      .emit();
+          plan::seenFromOutsideText());
   return false;
 }
 

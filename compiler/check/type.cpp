@@ -66,9 +66,7 @@ Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& sc
   if (name.parts.size() <= 2)
     if (auto counted = countedIn(context, last, *where)) return *counted;
   if (std::string meant = typeMeantBy(last.name); !meant.empty())
-    context.emitter.build(last.range, diag::UnknownName, "type", last.name, "")
-        .guess(last.range, std::move(meant))
-        .emit();
+    context.emitter.emit(last.range, diag::UnknownName, "type", last.name, "").guess(last.range, std::move(meant));
   else
     unknownName(context.emitter, "type", last,
                 [&] { return namesOf(typeNames(simpleType), where->enums, where->units)(); });
@@ -89,7 +87,7 @@ std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, co
   };
   if (auto* range = expr.as<ast::RangeExpr>()) {
     if (!type.isNumber())
-      return context.emitter.refuse(expr.range, TypeMismatch, "a type with a range", "a number", type.name());
+      return context.emitter.emit(expr.range, TypeMismatch, "a type with a range", "a number", type.name());
     result.lower = bound(range->lower, type);
     result.upper = bound(range->upper, type);
     result.step = bound(range->step, range->geometric ? Type::number() : type);

@@ -20,13 +20,11 @@ void declareUnits(Context& context, ModuleScope& scope) {
     const bool exponent = (name.name[0] == 'e' || name.name[0] == 'E') && name.name.size() > 1 && name.name[1] >= '0' &&
                           name.name[1] <= '9';
     if (auto built_in = findUnit(name.name))
-      context.emitter.build(name.range, diag::DuplicateName, "unit", name.name)
-          .note("it is built in; its type is {}", built_in->dimension.typeName())
-          .emit();
+      context.emitter.emit(name.range, diag::DuplicateName, "unit", name.name)
+          .note("it is built in; its type is {}", built_in->dimension.typeName());
     else if (name.name[0] == '_' || exponent)
-      context.emitter.build(name.range, NotSupported, fmt::format("a unit called '{}'", name.name))
-          .note("after a number this name already means something else, as in '5{}'", name.name)
-          .emit();
+      context.emitter.emit(name.range, NotSupported, fmt::format("a unit called '{}'", name.name))
+          .note("after a number this name already means something else, as in '5{}'", name.name);
     else
       declareLet(context.emitter, "unit", declaration, scope.units);
   }
@@ -144,9 +142,8 @@ void takeMetrics(WorkloadScope& of, const ast::MetricDecl& all, bool outputs) {
   ModuleScope* found = of.context.module(module, of.scope);
   if (!found) return;
   if (found->ast->metrics.empty())
-    of.emitter.build(module.range, diag::UnknownName, "metric", "*", " of " + module.name)
-        .note("the module itself declares none; its workloads have their own")
-        .emit();
+    of.emitter.emit(module.range, diag::UnknownName, "metric", "*", " of " + module.name)
+        .note("the module itself declares none; its workloads have their own");
   for (auto [declared, metric] : found->metrics) {
     if (declared->source || outputs)
       checkMetricSource(of, declared->source ? *found : of.scope, *declared, metric, all.source.get());
@@ -175,13 +172,12 @@ void checkEstimate(WorkloadScope& of, const ast::EstimateDecl& declaration) {
   Dimension bytes = Dimension::of(Dimension::Bytes);
   // Only memory is estimated: it decides whether a point can run at all.
   if (workload.metrics[metric].dimension != bytes)
-    return context.emitter.build(name.range, BadEstimate, name.name, workload.metrics[metric].dimension.typeName())
-        .note(workload.metrics[metric].range, "the metric is declared here")
-        .emit();
+    return void(context.emitter.emit(name.range, BadEstimate, name.name, workload.metrics[metric].dimension.typeName())
+                    .note(workload.metrics[metric].range, "the metric is declared here"));
   if (value->type.isError() || (declaration.when && !when)) return;
   if (!value->type.agreesWith(Type::number(bytes)))
-    return context.emitter.emit(declaration.value->range, UnitMismatch, fmt::format("'{}'", name.name), "Bytes",
-                                "its estimate", value->type.name());
+    return void(context.emitter.emit(declaration.value->range, UnitMismatch, fmt::format("'{}'", name.name), "Bytes",
+                                     "its estimate", value->type.name()));
   workload.estimates.push_back({unsigned(metric), std::move(value), std::move(when), name.range});
 }
 
@@ -341,9 +337,8 @@ void declareSystems(Checking& context, ModuleScope& scope) {
     system->range = declaration.name.range;
     // `local` always means this machine.
     if (declaration.name.name == "local")
-      context.emitter.build(declaration.name.range, diag::DuplicateName, "system", "local")
-          .note("'local' is the machine that expc runs on")
-          .emit();
+      context.emitter.emit(declaration.name.range, diag::DuplicateName, "system", "local")
+          .note("'local' is the machine that expc runs on");
     else if (const System* first = context.program.findSystem(system->name))
       duplicateName(context.emitter, "system", declaration.name, first->range);
     checkSystem(context, scope, declaration, *system);

@@ -93,11 +93,10 @@ struct Loader {
     if (!found) {
       std::vector<std::string> names;
       for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
-      auto builder = emitter.build(import.target_range, UnknownModule, text);
-      builder.suggest(import.target_range, text, names, [](const auto& known) {
-        return fmt::format("built-in modules: {}; import a file by its path in quotes", diag::list(known));
-      });
-      builder.emit();
+      emitter.emit(import.target_range, UnknownModule, text)
+          .suggest(import.target_range, text, names, [](const auto& known) {
+            return fmt::format("built-in modules: {}; import a file by its path in quotes", diag::list(known));
+          });
       return nullptr;
     }
     std::string key = std::string(kStdlib) + path.parts[1].name;
@@ -140,7 +139,7 @@ struct Loader {
     if (text) return std::move(*text);
     const auto [code, reason] = apart(text.takeError());
     if (code == std::errc::no_such_file_or_directory)
-      emitter.build(range, ImportNotFound, written).note("looked for {}", path).emit();
+      emitter.emit(range, ImportNotFound, written).note("looked for {}", path);
     else
       emitter.emit(range, ImportUnreadable, written, reason);
     return std::nullopt;

@@ -32,7 +32,7 @@ std::optional<source::FileId> load(source::SourceManager& sources, std::string n
   if (text.size() > kMaxFileSize) {
     // The diagnostic needs a file to name, so the file is added without its text.
     source::FileId file = sources.add(std::move(name), "");
-    return emitter.refuse({file, 0, 0}, FileTooLarge, kMaxFileSize);
+    return emitter.emit({file, 0, 0}, FileTooLarge, kMaxFileSize);
   }
   source::FileId file = sources.add(std::move(name), std::move(text));
   std::string_view all = sources.text(file);
@@ -211,7 +211,7 @@ struct Transform : Declarations {
     const uint32_t code = children(index, Rule::Word).back();
     const source::Range written = source::join(range(allow), range(code));
     if (text(code) == diag::code(diag::Kind::SomeWithoutPartner))
-      reporter.deprecated(written, "'allow W0406'", "write 'partial'").fix(written, "partial").emit();
+      reporter.deprecated(written, "'allow W0406'", "write 'partial'").fix(written, "partial");
     else
       reporter.syntaxError(written, "'partial', which accepts configurations without a partner");
   }
@@ -232,8 +232,7 @@ struct Transform : Declarations {
   void read(uint32_t index, ast::DesignDecl& out) {
     if (const uint32_t shape = child(index, Rule::Word); shape && text(shape) == "full")
       reporter.deprecated(range(shape), "'design full'", "write 'design'")
-          .fix({tree.file, node(child(index, Token::Design)).end, node(shape).end}, "")
-          .emit();
+          .fix({tree.file, node(child(index, Token::Design)).end, node(shape).end}, "");
     else if (shape)
       reporter.syntaxError(range(shape), "'{' after 'design'");
     for (uint32_t item : statements(child(index, Rule::DesignBody), Rule::DesignItem)) {
@@ -338,11 +337,9 @@ struct Transform : Declarations {
     const source::Range whole = range(index);
     const uint32_t head_end = range(clauses[at - 1]).end, tail = range(clauses[at]).begin;
     const std::string_view head = reporter.text(whole.begin, head_end);
-    if (auto builder = reporter.build(range(quantifier), QuantifierPlace, text(children(index)[2 * at - 1])))
-      builder
-          ->fix(whole, fmt::format("{}{}({})", both ? fmt::format("({})", head) : std::string(head),
-                                   reporter.text(head_end, tail), reporter.text(tail, whole.end)))
-          .emit();
+    reporter.emit(range(quantifier), QuantifierPlace, text(children(index)[2 * at - 1]))
+        .fix(whole, fmt::format("{}{}({})", both ? fmt::format("({})", head) : std::string(head),
+                                reporter.text(head_end, tail), reporter.text(tail, whole.end)));
   }
 
   /// Builds an assertion, or the claim in its parentheses. The form of a bound is told by the number of sums: one with

@@ -255,18 +255,16 @@ std::string hint(std::string_view file, const Situation& situation) {
 bool Reporter::counts(uint32_t at) {
   if (exhausted()) return false;
   if (++count_ <= limit_) return true;
-  return emitter_.refuse({file_, at, at}, TooManyErrors, limit_);
+  return emitter_.emit({file_, at, at}, TooManyErrors, limit_);
 }
 
-std::optional<diag::Builder> Reporter::unexpected(source::Range range, const std::string& expected,
-                                                  const std::string& found) {
-  return build(range, SyntaxError, expected, found);
+diag::Builder Reporter::unexpected(source::Range range, const std::string& expected, const std::string& found) {
+  return emit(range, SyntaxError, expected, found);
 }
 
 void Reporter::syntaxError(source::Range range, const std::string& expected, std::optional<std::string> instead) {
-  auto error = build(range, SyntaxError, expected, quote(sources_.text(range)));
-  if (error && instead) error->fix(range, *std::move(instead));
-  if (error) error->emit();
+  auto error = emit(range, SyntaxError, expected, quote(sources_.text(range)));
+  if (instead) error.fix(range, *std::move(instead));
 }
 
 void reportUnexpected(Reporter& reporter, const Situation& situation) {
@@ -287,12 +285,10 @@ void reportUnexpected(Reporter& reporter, const Situation& situation) {
   const std::optional<Slip> slip = later_line ? std::nullopt : slipOf(reporter.text(), situation);
   const std::string meant = slip ? slip->meant : hint(reporter.text(), situation);
   const std::string shown = describeFound(reporter, situation, wantsName(situation) && !later_line);
-  std::optional<diag::Builder> builder = reporter.unexpected(range, expected, shown + meant);
-  if (!builder) return;
+  diag::Builder builder = reporter.unexpected(range, expected, shown + meant);
   const auto near = meant.empty() && !slip ? suggestion(reporter, found, words) : std::nullopt;
-  if (near) builder->guess(rangeOf(reporter, found), *near);
-  if (slip) builder->fix({reporter.file(), slip->begin, slip->end}, slip->written);
-  builder->emit();
+  if (near) builder.guess(rangeOf(reporter, found), *near);
+  if (slip) builder.fix({reporter.file(), slip->begin, slip->end}, slip->written);
 }
 
 void reportNoStatement(Reporter& reporter, Rule block, const Situation& situation) {
@@ -302,8 +298,8 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
   const bool named = headsOf(block).front() == Token::Identifier;  // statements here begin with a name of the user's
   // Entries stand on lines of their own; a comma between them is a habit from other languages and safe to remove.
   if (found.token == Token::Comma && named) {
-    if (auto builder = reporter.unexpected(range, fmt::format("no ',' in a {}", blockOf(block).name), shown))
-      builder->fix(range, apart(reporter.text(), range, "")).emit();
+    reporter.unexpected(range, fmt::format("no ',' in a {}", blockOf(block).name), shown)
+        .fix(range, apart(reporter.text(), range, ""));
     return;
   }
   const bool begins = situation.previous.token == Token::LeftBrace || onLaterLine(reporter, situation);
@@ -325,20 +321,20 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
       near ? fmt::format("a statement of a {}", blockOf(block).name) : describeStatements(blockOf(block));
   if (expected.back() == ',') expected.pop_back();
   // On a line that has begun the fault is how it goes on, not the statement that is missing.
-  std::optional<diag::Builder> builder =
+  diag::Builder builder =
       begins ? reporter.unexpected(range, expected, shown + meant)
-             : reporter.build(range, CannotFollow, shown, describe(reporter, situation.previous), meant);
-  if (builder && near) builder->guess(range, *near);
-  if (builder && slip) builder->fix({reporter.file(), slip->begin, slip->end}, slip->written);
-  if (builder) builder->emit();
+             : reporter.emit(range, CannotFollow, shown, describe(reporter, situation.previous), meant);
+  if (near) builder.guess(range, *near);
+  if (slip) builder.fix({reporter.file(), slip->begin, slip->end}, slip->written);
 }
 
 void reportUnclosed(Reporter& reporter, Rule block, const Located& open, const Situation& situation) {
   source::Range range = rangeOf(reporter, situation.found);
   if (onLaterLine(reporter, situation)) range.begin = range.end = situation.previous.end;
-  if (auto builder = reporter.unexpected(range, fmt::format("'}}' to close the {}", blockOf(block).name),
-                                         describeFound(reporter, situation, false)))
-    builder->note(rangeOf(reporter, open), "it was opened here").emit();
+  reporter
+      .unexpected(range, fmt::format("'}}' to close the {}", blockOf(block).name),
+                  describeFound(reporter, situation, false))
+      .note(rangeOf(reporter, open), "it was opened here");
 }
 
 void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end) {
@@ -346,8 +342,8 @@ void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end) {
   const std::string_view text = reporter.text(begin, end);
   // Reports with a certain mend: `word` in place of the characters.
   const auto mend = [&](std::string_view shown, std::string_view why, std::string word) {
-    if (auto error = reporter.build(range, UnexpectedCharacter, quote(shown), why))
-      error->fix(range, apart(reporter.text(), range, std::move(word))).emit();
+    reporter.emit(range, UnexpectedCharacter, quote(shown), why)
+        .fix(range, apart(reporter.text(), range, std::move(word)));
   };
   static constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
       {"&&", "and"}, {"&", "and"}, {"||", "or"}, {"|", "or"}, {"!", "not"}};

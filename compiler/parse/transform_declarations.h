@@ -165,8 +165,7 @@ struct Declarations : Expressions {
       reporter
           .deprecated(range(limit), "'timeout' after 'prepare'",
                       "write the preparation's timeout on the line where it ends")
-          .fix(between, " ")
-          .emit();
+          .fix(between, " ");
     return out;
   }
 
@@ -258,8 +257,7 @@ struct Declarations : Expressions {
     const std::string rest(sources.text({tree.file, name.range.end, metric.type->range.end}));
     const std::string written = "float" + rest + (metric.series ? "" : " series");
     reporter.deprecated(name.range, "the type 'Series'", fmt::format("write '{}'", written))
-        .fix(metric.type->range, written)
-        .emit();
+        .fix(metric.type->range, written);
     name.name = "float";
     metric.series = true;
   }
@@ -292,9 +290,8 @@ struct Declarations : Expressions {
       return;  // `regex(…)` without `from`: the parser reported the bracket
     } else if (beginsReader(sources.text(tree.file).substr(node(index).end)) && diag::closest(word, {"from"})) {
       return;  // `form regex(…)`: a misspelt `from`, reported likewise
-    } else if (auto error = reporter.build(range(index), UnknownTrait, word)) {
-      error->suggest(range(index), word, words::texts(words::Role::Trait));
-      error->emit();
+    } else {
+      reporter.emit(range(index), UnknownTrait, word).suggest(range(index), word, words::texts(words::Role::Trait));
     }
   }
 

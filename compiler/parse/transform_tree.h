@@ -221,8 +221,7 @@ struct TreeReader {
 
   /// Reports that a clause is given a second time; `first` is where the first one stands.
   void duplicate(uint32_t index, std::string_view what, source::Range first) {
-    if (auto error = reporter.build(range(index), DuplicateClause, what))
-      error->note(first, "the first is here").emit();
+    reporter.emit(range(index), DuplicateClause, what).note(first, "the first is here");
   }
 
   // ---- statements

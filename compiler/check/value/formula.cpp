@@ -285,21 +285,20 @@ void reportFailure(const Failure& failure, std::string_view parameter_name, cons
   // points::Machine never reports: a rule or an estimate without a value says nothing about a point.
   assert(failure.kind != Kind::NoSystem && "a rule with 'system' is evaluated without a system");
   assert(failure.kind != Kind::NotFound && "only estimates read files, and they may have no value");
-  auto builder = failure.kind == Kind::Overflow ? emitter.build(failure.range, Overflow)
+  auto builder = failure.kind == Kind::Overflow ? emitter.emit(failure.range, Overflow)
                  : failure.kind == Kind::DivisionByZero
-                     ? emitter.build(failure.range, DivisionByZero)
-                     : emitter.build(failure.range, InactiveParameter, parameter_name);
+                     ? emitter.emit(failure.range, DivisionByZero)
+                     : emitter.emit(failure.range, InactiveParameter, parameter_name);
   if (failure.kind == Kind::Overflow) builder.note("numbers are exact fractions of 64-bit whole numbers");
   if (failure.kind == Kind::Inactive)
     builder.note("give it a value there, as in 'rank ?? 0 > 8', or test first: 'method == lora and rank > 8'");
   if (!context.empty()) builder.note("{}", context);
-  builder.emit();
 }
 
 std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value* upper, const Value* step,
                                                  bool geometric, source::Range range, size_t limit,
                                                  diag::Emitter& emitter) {
-  auto refuse = [&](std::string_view why) { return emitter.refuse(range, BadRange, why); };
+  auto refuse = [&](std::string_view why) { return emitter.emit(range, BadRange, why); };
   if (!upper) return refuse("has no end, but levels need one");
   const Dimension dimension = std::get<Value::Number>(lower.node).dimension;
   const Rational &first = *lower.asNumber(), &last = *upper->asNumber();
