@@ -140,7 +140,7 @@ struct Inclusion {
 /// If nobody will see it, notes are not formatted and suggestions are not searched.
 class Builder : public Refusal {
  public:
-  /// One that nobody will see.
+  /// A builder whose diagnostic nobody will see.
   Builder() = default;
   /// `inclusions` may be null, as in Emitter.
   Builder(Collector& collector, Diagnostic diagnostic, const std::vector<Inclusion>* inclusions = nullptr)
