@@ -45,19 +45,17 @@ class Bench {
  public:
   explicit Bench(const BenchOptions& options) : options_(options) {}
 
-  /// Reads parameters and commands. Returns the mistake, or "".
-  std::string read() {
-    for (const std::string& text : options_.parameters)
-      if (std::string wrong = parameter(text); !wrong.empty()) return wrong;
-    for (const std::string& text : options_.commands)
-      if (std::string wrong = command(text); !wrong.empty()) return wrong;
+  /// Reads parameters and commands.
+  Error read() {
+    for (const std::string& text : options_.parameters) TRY(parameter(text));
+    for (const std::string& text : options_.commands) TRY(command(text));
     if (!options_.prepare.empty() && std::ranges::none_of(options_.commands, [&](const std::string& one) {
           return one.find("{prepared}") != std::string::npos;
         }))
       notes_.push_back("--prepare runs once before the first start; what runs before each start is --before");
-    const bool too_few = names_.size() > 1 && options_.runs > 0 && options_.runs < needed();
-    return too_few ? fmt::format("-r {}: a verdict with 95 % confidence needs {} runs of each", options_.runs, needed())
-                   : "";
+    if (names_.size() > 1 && options_.runs > 0 && options_.runs < needed())
+      return usage("-r {}: a verdict with 95 % confidence needs {} runs of each", options_.runs, needed());
+    return Error::success();
   }
 
   /// Remarks for the user that are no mistakes.
@@ -106,11 +104,11 @@ class Bench {
   }
 
  private:
-  /// Reads "n=1,2,4" into `parameters_`. Returns the mistake, or "".
-  std::string parameter(const std::string& text) {
+  /// Reads "n=1,2,4" into `parameters_`.
+  Error parameter(const std::string& text) {
     const auto [name, list] = StringRef(text).split('=');
     if (list.empty() || !parse::isName(name.str()))
-      return fmt::format("-P {}: write a name and its values, as in -P n=1,2,4", text);
+      return usage("-P {}: write a name and its values, as in -P n=1,2,4", text);
     // Numbers only if printing them gives what was typed; others ("007", "1e3") stay texts. 18 digits always fit into
     // 64 bits, and 15 into a double.
     const auto are = [&](const std::string& value) {
@@ -125,10 +123,10 @@ class Bench {
     std::vector<std::string> values;
     for (const StringRef part : parts) values.push_back(numbers ? part.str() : base::jsonLiteral(part));
     if (std::set(values.begin(), values.end()).size() < values.size())
-      return fmt::format("-P {}: a value is there twice", text);
+      return usage("-P {}: a value is there twice", text);
     declared_ += fmt::format("param {} : {}\n", name.str(), type);
     parameters_.emplace_back(name.str(), std::move(values));
-    return "";
+    return Error::success();
   }
 
   /// Returns where the last word begins that all commands share before they differ, or 0. A long command is named from
@@ -153,25 +151,26 @@ class Bench {
     return name;
   }
 
-  /// Checks one command and names its workload. Returns the mistake, or "".
-  std::string command(const std::string& text) {
+  /// Checks one command and names its workload.
+  Error command(const std::string& text) {
     // A line without quotes gives as many commands as it has words, the likeliest slip; errors then say how to quote.
     const bool bare = options_.commands.size() > 1 &&
                       std::ranges::none_of(options_.commands,
                                            [](const std::string& one) { return one.find(' ') != std::string::npos; });
     const char* quotes = bare ? "; quote each command: expc bench 'gzip -6 f' 'zstd -3 f'" : "";
-    if (std::ranges::count(options_.commands, text) > 1) return fmt::format("'{}' is given twice{}", text, quotes);
+    if (std::ranges::count(options_.commands, text) > 1) return usage("'{}' is given twice{}", text, quotes);
     for (const auto& [name, values] : parameters_)
       if ((text + options_.before + options_.prepare).find("{" + name + "}") == std::string::npos)
-        return fmt::format("-P {0}: '{1}' has no {{{0}}} in it", name, text);
+        return usage("-P {0}: '{1}' has no {{{0}}} in it", name, text);
     names_.push_back(nameOf(text));
     // A missing program is said before anything is written. What a shell starts, the shell reports.
     const std::vector<std::string> words = shellWords(text);
-    if (words.empty()) return "a command is empty";
+    if (words.empty()) return usage("a command is empty");
     const bool path = words[0].find('/') != std::string::npos;
-    if (isForShell(text) || words[0].find('{') != std::string::npos) return "";
-    if (path ? access(words[0].c_str(), X_OK) == 0 : bool(llvm::sys::findProgramByName(words[0]))) return "";
-    return fmt::format("'{}': program '{}' not found{}{}", text, words[0], path ? "" : " in PATH", quotes);
+    if (isForShell(text) || words[0].find('{') != std::string::npos) return Error::success();
+    if (path ? access(words[0].c_str(), X_OK) == 0 : bool(llvm::sys::findProgramByName(words[0])))
+      return Error::success();
+    return usage("'{}': program '{}' not found{}{}", text, words[0], path ? "" : " in PATH", quotes);
   }
 
   /// Returns a clause such as `command ["gzip", "-6", "f"]`, with words as they are or as `sh -c` runs them; "" for an
@@ -236,9 +235,9 @@ class Bench {
 
 }  // namespace
 
-int bench(const BenchOptions& options, const Console& console) {
+Exit bench(const BenchOptions& options, const Console& console) {
   Bench bench(options);
-  if (const std::string wrong = bench.read(); !wrong.empty()) return console.usage(wrong);
+  TRY(bench.read());
   RunOptions run_options = options;
   // The study gets the first name that is free or already holds just this study, so that a repeated command goes on
   // with its results and never overwrites a file that the user changed.
@@ -253,9 +252,8 @@ int bench(const BenchOptions& options, const Console& console) {
     const bool same = there && (*there)->getBuffer() == *text;
     // A file of that name that is another study, or cannot be read, is left alone.
     if (!same && files::isThere(file)) continue;
-    if (!same)
-      if (auto error = files::write(file, *text)) return console.error(std::move(error));
-    for (const std::string& note : bench.notes()) console.message(note);
+    if (!same) TRY(files::write(file, *text));
+    console.messages(bench.notes());
     console.message(same ? fmt::format("continuing {}: measuring what is missing (--fresh starts over)", file)
                          : "wrote " + file);
     run_options.brief = true;

@@ -296,8 +296,7 @@ class Making {
     auto names = TRY(bundle::filesBelow(scratch_.path()));
     Object files;
     for (const std::string& name : names) {
-      auto digest = TRY(bundle::digestOf(scratch_.path() + "/" + name));
-      files[name] = digest;
+      files[name] = TRY(bundle::digestOf(scratch_.path() + "/" + name));
     }
     Array left_out;
     for (const LeftOut& one : left_out_) left_out.push_back(one.json());
@@ -328,17 +327,15 @@ class Making {
 };
 
 /// Packs a study: `expc bundle STUDY.exp`.
-int make(const BundleOptions& options, const Console& console) {
-  const auto plans = loadMeasured(options, console);
-  if (!plans) return plans.code;
-  if (plans->size() != 1) return console.usage("a bundle holds one study: choose it with --study");
-  const plan::Plan& plan = plans->front().plan;
+Exit make(const BundleOptions& options, const Console& console) {
+  const auto plans = TRY(loadMeasured(options, console));
+  if (plans.size() != 1) return usage("a bundle holds one study: choose it with --study");
+  const plan::Plan& plan = plans.front().plan;
   // The ending is how `expc bundle` tells an archive to verify from a study to pack.
   const std::string target = options.to.empty() ? plan.study + std::string(kSuffix) : options.to;
-  if (!target.ends_with(kArchive))
-    return console.usage("--to needs a name that ends in {0}, such as {1}{0}", kArchive, target);
+  if (!target.ends_with(kArchive)) return usage("--to needs a name that ends in {0}, such as {1}{0}", kArchive, target);
   Making making(options, plan, console);
-  if (auto error = making.make(target)) return console.error(std::move(error));
+  TRY(making.make(target));
   std::string text = fmt::format("{}: {}\n", target, making.contents());
   for (const LeftOut& one : making.leftOut()) text += fmt::format("not included: {} {}\n", one.name, one.why);
   return console.finish(text);
@@ -406,35 +403,33 @@ Expected<std::string> verify(const std::string& folder) {
 }
 
 /// Verifies a bundle and, with `--to`, leaves the unpacked folder there: `expc bundle FILE.tar.zst`.
-int look(const BundleOptions& options, const Console& console) {
+Exit look(const BundleOptions& options, const Console& console) {
   std::error_code failed;
   const fs::path target = options.to.empty() ? fs::path() : fs::absolute(options.to).lexically_normal();
   if (!options.to.empty() && fs::exists(target, failed) && !fs::is_empty(target, failed))
-    return console.error("{} exists and is not empty; name a new folder", options.to);
+    return failure("{} exists and is not empty; name a new folder", options.to);
   // The work folder is made on the target's disk, so that the final rename is atomic. The target's own folders are
   // created only once every check has passed.
   const fs::path above = target.has_filename() ? target.parent_path() : target.parent_path().parent_path();
   fs::path beside = above;
   while (!beside.empty() && !fs::exists(beside, failed)) beside = beside.parent_path();
   const files::TemporaryFolder scratch(beside.string());
-  if (scratch.path().empty())
-    return console.error("cannot make a folder in {}: name another with --to DIR", beside.string());
+  if (scratch.path().empty()) return failure("cannot make a folder in {}: name another with --to DIR", beside.string());
   const std::string folder = scratch.path() + "/bundle";
   fs::create_directory(folder, failed);
   Error unreadable = bundle::unpack(options.study.file, folder);
   auto verdicts = unreadable ? Expected<std::string>(std::move(unreadable)) : verify(folder);
-  if (!verdicts)
-    return console.error("verification failed: {}: {}", options.study.file, toString(verdicts.takeError()));
+  if (!verdicts) return failure("verification failed: {}: {}", options.study.file, verdicts.takeError());
   if (options.to.empty()) return console.finish(*verdicts + "\n");
   fs::create_directories(above, failed);
   if (!failed) fs::rename(folder, target, failed);
-  if (failed) return console.error("cannot make {}: {}", options.to, failed.message());
+  if (failed) return failure("cannot make {}: {}", options.to, failed.message());
   return console.finish(fmt::format("{}\nunpacked into {}\n", *verdicts, options.to));
 }
 
 }  // namespace
 
-int bundle(const BundleOptions& options, const Console& console) {
+Exit bundle(const BundleOptions& options, const Console& console) {
   return options.study.file.ends_with(kArchive) ? look(options, console) : make(options, console);
 }
 

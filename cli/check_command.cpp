@@ -94,33 +94,30 @@ bool round(const Compilation& compilation, Texts& texts, std::vector<std::string
 }
 
 /// Applies fixes round by round until none is left, in the study's file and the files that it imports, and writes them;
-/// with `diff` it only prints the changes. `left` becomes the last check, with the mistakes that remain. Returns false
-/// after saying why nothing could be read or written.
-bool fix(const StudyOptions& options, bool diff, const Console& console, std::unique_ptr<Compilation>& left) {
+/// with `diff` it only prints the changes. `left` becomes the last check, with the mistakes that remain. The error
+/// says why nothing could be read or written.
+Error fix(const StudyOptions& options, bool diff, const Console& console, std::unique_ptr<Compilation>& left) {
   Texts texts;
   std::vector<std::string> said;
   for (int count = 0;; ++count) {
     left = std::make_unique<Compilation>();
     verify(options, overlaid(texts), console, *left);
     // The study could not be read, which was said.
-    if (left->sources.size() == 0) return false;
+    if (left->sources.size() == 0) return ended(kError, "");
     if (count == kMaxRounds || !round(*left, texts, said)) break;
   }
   std::erase_if(texts, [](const auto& entry) { return entry.second.before == entry.second.now; });
   if (diff) {
     std::string text;
     for (const auto& [path, change] : texts) text += format::unifiedDiff(path, change.before, change.now);
-    return text.empty() || console.printRaw(text);
+    return text.empty() || console.printRaw(text) ? Error::success() : ended(kError, "");
   }
-  if (Error error = write(texts)) {
-    console.error(std::move(error));
-    return false;
-  }
-  for (const std::string& line : said) console.message(line);
+  TRY(write(texts));
+  console.messages(said);
   console.message(said.empty() ? std::string("nothing to fix")
                                : fmt::format("{} in {}", base::counted(said.size(), "change"),
                                              base::counted(texts.size(), "file")));
-  return true;
+  return Error::success();
 }
 
 /// Returns the diagnostics as JSON, SARIF 2.1.0 or "expc.diagnostics/1".
@@ -135,15 +132,15 @@ json::Value document(const Compilation& compilation, Format format) {
 
 }  // namespace
 
-int check(const CheckOptions& options, const Console& console) {
+Exit check(const CheckOptions& options, const Console& console) {
   if (options.diff && options.format != Format::Text)
-    return console.usage("--diff and --format exclude each other: both print to standard output");
+    return usage("--diff and --format exclude each other: both print to standard output");
   // Behind a pointer, since each round of fixes replaces it and a Compilation cannot be moved.
   auto owned = std::make_unique<Compilation>();
   if (!options.fix)
     verify(options.study, load::FileSystem::real(), console, *owned);
-  else if (!fix(options.study, options.diff, console, owned))
-    return kError;
+  else
+    TRY(fix(options.study, options.diff, console, owned));
   Compilation& compilation = *owned;
   const int code = compilation.code();
   if (options.format == Format::Text) {

@@ -674,8 +674,10 @@ int commandLine(int argc, char** argv, const std::string& built) {
 
   // Shells call this while a line is typed. It is not shown in the help, and comes after all commands are declared,
   // since it lists them.
-  if (argc >= 2 && std::string_view(argv[1]) == "complete-words")
-    return printCompletion(app, std::vector<std::string>(argv + 2, argv + argc), Console(ColourMode::Never));
+  if (argc >= 2 && std::string_view(argv[1]) == "complete-words") {
+    const Console plain(ColourMode::Never);
+    return plain.codeOf(printCompletion(app, std::vector<std::string>(argv + 2, argv + argc), plain));
+  }
 
   // The engine starts agents on the nodes of a run with this word; users never type it.
   if (argc == 2 && std::string_view(argv[1]) == "agent") {
@@ -687,12 +689,14 @@ int commandLine(int argc, char** argv, const std::string& built) {
     // CLI11 takes the words in reverse order.
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    if (const std::string why = mistakeIn(app, error, words, behind); !why.empty()) return Console(colour).usage(why);
+    if (const std::string why = mistakeIn(app, error, words, behind); !why.empty())
+      return Console(colour).codeOf(usage("{}", why));
     // CLI11 prints help, version or the error here; any code of its own but 0 is a mistake in the command line.
     const int code = app.exit(error);
     return code == 0 ? kSuccess : kUsage;
   }
-  return asked(Console(colour));
+  const Console console(colour);
+  return console.codeOf(asked(console));
 }
 
 }  // namespace expc::cli

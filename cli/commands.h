@@ -251,32 +251,32 @@ struct BundleOptions : MeasuredOptions {
   bool anonymous = false;
 };
 
-/// The functions below return the exit code of the process (cli/console.h). They print results and errors on `console`.
-int check(const CheckOptions& options, const Console& console);
-int plan(const PlanOptions& options, const Console& console);
-int run(const RunOptions& options, const Console& console);
-int bench(const BenchOptions& options, const Console& console);
+/// The functions below return the exit code of the process or the error that ends it. They print results on `console`.
+Exit check(const CheckOptions& options, const Console& console);
+Exit plan(const PlanOptions& options, const Console& console);
+Exit run(const RunOptions& options, const Console& console);
+Exit bench(const BenchOptions& options, const Console& console);
 /// Submits the run to a cluster and follows its log until it ends, unless it is detached. With `dry_run` it only prints
 /// the script.
-int submitRun(const RunOptions& options, const Console& console);
+Exit submitRun(const RunOptions& options, const Console& console);
 /// Forks a process that outlives the terminal and calls `run` there; its output goes to a log in the folder of jobs.
 /// Returns once the process has recorded itself, so that `status` finds it at once.
-int detachRun(const RunOptions& options, const Console& console, int (*run)(const RunOptions&, const Console&));
-int attach(const JobOptions& options, const Console& console);
-int status(const JobOptions& options, const Console& console);
-int cancel(const JobOptions& options, const Console& console);
-int diagnose(const DiagnoseOptions& options, const Console& console);
-/// Runs a command on simulated GPUs. Returns its exit code, 128 and its signal, or 125 to 127 if it did not run.
-int null(const NullOptions& options, const Console& console);
-int rehearse(const RehearseOptions& options, const Console& console);
-int report(const ReportOptions& options, const Console& console);
-int exportResults(const ExportOptions& options, const Console& console);
-int compare(const CompareOptions& options, const Console& console);
-int doctor(const MeasuredOptions& options, const Console& console);
-int format(const FmtOptions& options, const Console& console);
-int inspectData(const InspectOptions& options, const Console& console);
-int prepareData(const PrepareOptions& options, const Console& console);
-int extract(const MeasuredOptions& options, const Console& console);
-int bundle(const BundleOptions& options, const Console& console);
+Exit detachRun(const RunOptions& options, const Console& console, Exit (*run)(const RunOptions&, const Console&));
+Exit attach(const JobOptions& options, const Console& console);
+Exit status(const JobOptions& options, const Console& console);
+Exit cancel(const JobOptions& options, const Console& console);
+Exit diagnose(const DiagnoseOptions& options, const Console& console);
+/// Runs a command on simulated GPUs. The exit code is its own, 128 and its signal, or 125 to 127 if it did not run.
+Exit null(const NullOptions& options, const Console& console);
+Exit rehearse(const RehearseOptions& options, const Console& console);
+Exit report(const ReportOptions& options, const Console& console);
+Exit exportResults(const ExportOptions& options, const Console& console);
+Exit compare(const CompareOptions& options, const Console& console);
+Exit doctor(const MeasuredOptions& options, const Console& console);
+Exit format(const FmtOptions& options, const Console& console);
+Exit inspectData(const InspectOptions& options, const Console& console);
+Exit prepareData(const PrepareOptions& options, const Console& console);
+Exit extract(const MeasuredOptions& options, const Console& console);
+Exit bundle(const BundleOptions& options, const Console& console);
 
 }  // namespace expc::cli

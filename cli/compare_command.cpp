@@ -45,9 +45,9 @@ std::optional<double> dayOf(StringRef text) {
   return end && *end == '\0' ? std::optional<double>(double(timegm(&parts))) : std::nullopt;
 }
 
-/// Restricts a part by NAME=VALUE. Returns the mistake, or "".
-std::string set(store::Part& part, StringRef name, StringRef value) {
-  if (value.empty()) return fmt::format("'{}' has no value", name.str());
+/// Restricts a part by NAME=VALUE.
+Error set(store::Part& part, StringRef name, StringRef value) {
+  if (value.empty()) return failure("'{}' has no value", name.str());
   if (name == "host") {
     part.host = value.str();
   } else if (name == "build") {
@@ -55,15 +55,15 @@ std::string set(store::Part& part, StringRef name, StringRef value) {
   } else if (name == "program") {
     part.program = value.str();
   } else if (name == "run") {
-    if (value.getAsInteger(10, part.run.emplace())) return fmt::format("'{}' is not the number of a run", value.str());
+    if (value.getAsInteger(10, part.run.emplace())) return failure("'{}' is not the number of a run", value.str());
   } else if (name == "since" || name == "before") {
     std::optional<double>& day = name == "since" ? part.since : part.before;
     day = dayOf(value);
-    if (!day) return fmt::format("'{}' is not a day such as 2026-11-23", value.str());
+    if (!day) return failure("'{}' is not a day such as 2026-11-23", value.str());
   } else {
-    return fmt::format("unknown part '{}'", name.str());
+    return failure("unknown part '{}'", name.str());
   }
-  return "";
+  return Error::success();
 }
 
 /// Reads DIR or DIR,NAME=VALUE,… as a folder and which part of it.
@@ -75,9 +75,9 @@ Expected<std::pair<std::string, store::Part>> readSide(StringRef side) {
   side.drop_front(folder.size()).split(words, ',');
   store::Part part;
   for (const StringRef word : ArrayRef(words).drop_front())
-    if (const std::string wrong = set(part, word.split('=').first, word.split('=').second); !wrong.empty())
-      return failure("{}: {}. Use DIR or DIR,NAME=VALUE,… with host, run, build, program, since or before", side.str(),
-                     wrong);
+    if (auto wrong = set(part, word.split('=').first, word.split('=').second))
+      return usage("{}: {}. Use DIR or DIR,NAME=VALUE,… with host, run, build, program, since or before", side.str(),
+                   toString(std::move(wrong)));
   return std::pair(folder.str(), std::move(part));
 }
 
@@ -161,34 +161,28 @@ bool print(const exports::Document& document, Format format, const Console& cons
 
 }  // namespace
 
-int compare(const CompareOptions& options, const Console& console) {
+Exit compare(const CompareOptions& options, const Console& console) {
   if (!options.by_session && options.sides.size() < 2)
-    return console.usage("name a second results folder to compare with, or use --by session");
+    return usage("name a second results folder to compare with, or use --by session");
   // Two sides give one difference for each cell; of more it would be unclear which is compared with which.
   if (!options.by_session && !options.claims && options.sides.size() > 2)
-    return console.usage("without --claims or --by session, compare takes exactly two sides");
+    return usage("without --claims or --by session, compare takes exactly two sides");
   std::vector<Side> sides;
   // All stores are opened before anything is compiled, so that a misspelt folder is said at once.
   MeasuredOptions last = options;
   for (const std::string& name : options.sides) {
-    auto side = readSide(name);
-    if (!side) return console.usage(toString(side.takeError()));
-    last.results = side->first;
-    auto store = openStore(side->first, &console);
-    if (!store) return console.error(store);
-    sides.push_back({name, std::move(side->second), std::move(*store)});
+    auto side = TRY(readSide(name));
+    last.results = side.first;
+    auto store = TRY(openStore(side.first, &console));
+    sides.push_back({name, std::move(side.second), std::move(store)});
   }
-  const auto plans = loadMeasured(last, console);
-  if (!plans) return plans.code;
-  if (const std::string why = tooManyStudies(last.study, plans->size(), "a document");
-      options.format == Format::Json && !why.empty())
-    return console.usage(why);
+  const auto plans = TRY(loadMeasured(last, console));
+  if (options.format == Format::Json) TRY(oneStudy(last.study, plans.size(), "a document"));
   int code = kSuccess;
-  for (const ChosenPlan& one : *plans) {
-    auto document = compareStudy(one.plan, sides, options, console);
-    if (!document) return console.error(document);
-    if (*document && !print(**document, options.format, console)) return kError;
-    code = worse(code, *document ? (*document)->exit_code : kNothingRan);
+  for (const ChosenPlan& one : plans) {
+    auto document = TRY(compareStudy(one.plan, sides, options, console));
+    if (document && !print(*document, options.format, console)) return kError;
+    code = worse(code, document ? document->exit_code : kNothingRan);
   }
   return code;
 }

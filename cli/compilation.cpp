@@ -35,10 +35,9 @@ bool looksLikePlan(StringRef text) { return text.ltrim().starts_with("{"); }
 Expected<plan::Plan> readPlan(const std::string& path, StringRef text) {
   Expected<json::Value> json = base::parseJson(text);
   if (!json)
-    return failure("{} is not a plan: {}; write one with `expc plan STUDY.exp --format json`", path,
-                   toString(json.takeError()));
+    return failure("{} is not a plan: {}; write one with `expc plan STUDY.exp --format json`", path, json.takeError());
   Expected<plan::Plan> plan = plan::planFromJson(*json);
-  if (!plan) return failure("{}: {}", path, toString(plan.takeError()));
+  if (!plan) return failure("{}: {}", path, plan.takeError());
   return plan;
 }
 
@@ -127,11 +126,11 @@ void open(const StudyOptions& options, const load::FileSystem& files, const Cons
   compilation.failed = true;
 }
 
-bool openWithoutErrors(const StudyOptions& options, const Console& console, Compilation& compilation) {
+Error openWithoutErrors(const StudyOptions& options, const Console& console, Compilation& compilation) {
   open(options, load::FileSystem::real(), console, compilation);
-  if (compilation.program && compilation.emitter.errors() == 0) return true;
+  if (compilation.program && compilation.emitter.errors() == 0) return Error::success();
   showDiagnostics(compilation, console);
-  return false;
+  return ended(compilation.code(), "");
 }
 
 void verify(const StudyOptions& options, const load::FileSystem& files, const Console& console,
@@ -144,7 +143,7 @@ void verify(const StudyOptions& options, const load::FileSystem& files, const Co
     if (found)
       system = std::move(*found);
     else
-      console.error(found);
+      console.error(found.takeError());
   }
   if (compilation.program)
     points::verify(*compilation.program, options, compilation.emitter, system ? &*system : nullptr);
@@ -181,17 +180,18 @@ Error replaceFiles(const std::map<std::string, std::string>& texts) {
     llvm::SmallString<256>& target = targets[name];
     std::error_code code = llvm::sys::fs::real_path(name, target);
     if (!code) code = llvm::sys::fs::access(target, llvm::sys::fs::AccessMode::Write);
-    if (code) return llvm::createStringError(code, fmt::format("cannot write {}: {}", name, code.message()));
+    if (code) return failure("cannot write {}: {}", name, code.message());
   }
   for (const auto& [name, text] : texts)
     if (const std::error_code code = llvm::errorToErrorCode(files::write(targets[name].str().str(), text)))
-      return llvm::createStringError(code, fmt::format("cannot write {}: {}", name, code.message()));
+      return failure("cannot write {}: {}", name, code.message());
   return Error::success();
 }
 
-LoadedPlans plansFor(const check::System& system, const StudyOptions& options, const std::optional<std::string>& where,
-                     Compilation& compilation, const Console& console) {
-  std::vector<ChosenPlan> plans;
+Expected<ChosenPlans> plansFor(const check::System& system, const StudyOptions& options,
+                               const std::optional<std::string>& where, Compilation& compilation,
+                               const Console& console) {
+  ChosenPlans plans;
   // Planning goes on after an error in one study, so that all errors are shown at once.
   for (const auto& prepared :
        points::Prepared::all(*compilation.program, options, &system, compilation.emitter, lower::kMaxPlanPoints)) {
@@ -201,28 +201,25 @@ LoadedPlans plansFor(const check::System& system, const StudyOptions& options, c
     // The condition is checked per study, since studies have different factors.
     if (where) plans.back().chosen = pointsWhere(*prepared, *where, compilation.emitter);
   }
-  if (!showDiagnostics(compilation, console)) return {std::nullopt, compilation.code()};
+  if (!showDiagnostics(compilation, console)) return ended(compilation.code(), "");
   // Warnings were shown, too; they do not keep a command from going on.
-  return {std::move(plans), kSuccess};
+  return plans;
 }
 
-bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console) {
-  for (const ChosenPlan& one : plans) {
-    auto unreadable = plan::validate(one.plan);
-    if (!unreadable) continue;
-    console.error("study {} makes a plan that expc cannot read: {}", one.plan.study, toString(std::move(unreadable)));
-    return false;
-  }
-  return true;
+Error canBeKept(const ChosenPlans& plans) {
+  for (const ChosenPlan& one : plans)
+    if (auto unreadable = plan::validate(one.plan))
+      return failure("study {} makes a plan that expc cannot read: {}", one.plan.study, std::move(unreadable));
+  return Error::success();
 }
 
-std::string tooManyStudies(const StudyOptions& options, size_t studies, std::string_view what) {
-  return studies < 2 ? ""
-                     : fmt::format("{} has {} studies, but {} is for one: choose it with --study NAME", options.file,
-                                   studies, what);
+Error oneStudy(const StudyOptions& options, size_t studies, std::string_view what) {
+  if (studies < 2) return Error::success();
+  return usage("{} has {} studies, but {} is for one: choose it with --study NAME", options.file, studies, what);
 }
 
-LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console, std::optional<store::Store>* store) {
+Expected<ChosenPlans> loadMeasured(const MeasuredOptions& options, const Console& console,
+                                   std::optional<store::Store>* store) {
   std::vector<std::string> messages;
   std::optional<store::Store> own;
   std::optional<store::Store>& found = store ? *store : own;
@@ -242,35 +239,33 @@ LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console,
   // Options that name devices decide what "local" is; only without them it is the machine that measured.
   MachineOptions machine = options.machine;
   if (machine.devices.empty() && machine.null_gpus.empty()) machine.measured = read;
-  LoadedPlans plans = loadPlans(options.study, machine, std::nullopt, console);
+  auto plans = loadPlans(options.study, machine, std::nullopt, console);
   if (!plans || !store) return plans;
   // Messages about the store come after those about the study, and only once.
   const bool is_there = read();
-  for (const std::string& message : messages) console.message(message);
-  return is_there ? std::move(plans) : LoadedPlans{std::nullopt, console.error(missing)};
+  console.messages(messages);
+  if (!is_there) return failure("{}", missing);
+  return plans;
 }
 
-LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
-                      const std::optional<std::string>& where, const Console& console) {
+Expected<ChosenPlans> loadPlans(const StudyOptions& options, const MachineOptions& machine,
+                                const std::optional<std::string>& where, const Console& console) {
   // A file that cannot be read goes the way of a study, which shows the reason.
   const auto buffer = expectedToOptional(files::read(options.file));
   if (!buffer || !looksLikePlan((*buffer)->getBuffer())) {
     Compilation compilation;
-    if (!openWithoutErrors(options, console, compilation)) return {std::nullopt, compilation.code()};
-    auto system = findSystem(*compilation.program, options.system.value_or("local"), machine);
-    if (!system) return {std::nullopt, console.error(system)};
-    return plansFor(*system, options, where, compilation, console);
+    TRY(openWithoutErrors(options, console, compilation));
+    auto system = TRY(findSystem(*compilation.program, options.system.value_or("local"), machine));
+    return plansFor(system, options, where, compilation, console);
   }
 
   // A plan has fixed what these options choose, so they are refused rather than ignored.
   if (options.study || !options.plain())
-    return {std::nullopt,
-            console.usage("{} is a plan, which already contains --study, --preset and -D: repeat `expc plan` with them",
-                          options.file)};
-  if (where) return {std::nullopt, console.usage("{} is a plan, but --where needs the study itself", options.file)};
-  Expected<plan::Plan> plan = readPlan(options.file, (*buffer)->getBuffer());
-  if (!plan) return {std::nullopt, console.error(plan)};
-  return {std::vector<ChosenPlan>{{std::move(*plan), std::nullopt}}, kSuccess};
+    return usage("{} is a plan, which already contains --study, --preset and -D: repeat `expc plan` with them",
+                 options.file);
+  if (where) return usage("{} is a plan, but --where needs the study itself", options.file);
+  auto plan = TRY(readPlan(options.file, (*buffer)->getBuffer()));
+  return ChosenPlans{{std::move(plan), std::nullopt}};
 }
 
 }  // namespace expc::cli

@@ -2,8 +2,8 @@
 
 // The steps that commands share: compile a study or read a plan, find the machine that the plan is for, and read and
 // judge its stored results. Functions that take a Console have already printed what went wrong when they return
-// nothing, false or a code, so a caller only passes the exit code on; functions that return an Error leave the printing
-// to the caller. Sources: compilation.cpp, lookups.cpp, systems.cpp, verdicts.cpp, diagnose_command.cpp.
+// nothing or false; the errors of all others are printed where the command ends (Console::codeOf). Sources:
+// compilation.cpp, lookups.cpp, systems.cpp, verdicts.cpp, diagnose_command.cpp.
 
 #include <cstdint>
 #include <map>
@@ -71,8 +71,8 @@ void compile(const std::string& name, std::string text, const load::FileSystem& 
 /// `program` absent.
 void open(const StudyOptions& options, const load::FileSystem& files, const Console& console, Compilation& compilation);
 
-/// Opens a study for a command that needs one without errors. Returns false after showing the diagnostics.
-bool openWithoutErrors(const StudyOptions& options, const Console& console, Compilation& compilation);
+/// Opens a study for a command that needs one without errors. Fails after showing the diagnostics.
+Error openWithoutErrors(const StudyOptions& options, const Console& console, Compilation& compilation);
 
 /// Reads and checks the studies that `options` selects, including every mistake in their points that can be known
 /// before a run. Looks at the machine only if `options` names one. Shows nothing: the diagnostics stay in
@@ -97,31 +97,28 @@ struct ChosenPlan {
   std::vector<check::Expectation> expected = {};
 };
 
-/// Plans, or the exit code of a command that ends because there are none; the reason was shown.
-struct LoadedPlans : std::optional<std::vector<ChosenPlan>> {
-  int code = 0;
-};
+using ChosenPlans = std::vector<ChosenPlan>;
 
-/// Plans the studies that `options` selects for `system`. Returns a code after showing what is wrong.
-LoadedPlans plansFor(const check::System& system, const StudyOptions& options, const std::optional<std::string>& where,
-                     Compilation& compilation, const Console& console);
-/// Whether plan::validate accepts the plans, which a command that stores them or hands them on must know; otherwise no
-/// expc could read them again. Says so if not.
-bool canBeKept(const std::vector<ChosenPlan>& plans, const Console& console);
-/// Returns why `what` ("a plan", "a picture") cannot show several studies, and how to choose one; "" for fewer than
-/// two.
-std::string tooManyStudies(const StudyOptions& options, size_t studies, std::string_view what);
+/// Plans the studies that `options` selects for `system`. Fails after showing diagnostics.
+Expected<ChosenPlans> plansFor(const check::System& system, const StudyOptions& options,
+                               const std::optional<std::string>& where, Compilation& compilation,
+                               const Console& console);
+/// Fails unless plan::validate accepts the plans, which a command that stores them or hands them on must know;
+/// otherwise no expc could read them again.
+Error canBeKept(const ChosenPlans& plans);
+/// Fails if there are several studies, which `what` ("a plan", "a picture") cannot show; says how to choose one.
+Error oneStudy(const StudyOptions& options, size_t studies, std::string_view what);
 /// Returns the plans of a study file, compiled for `machine`, or the plan in a plan file, with the points that satisfy
-/// `where`. Returns a code after showing what is wrong.
-LoadedPlans loadPlans(const StudyOptions& options, const MachineOptions& machine,
-                      const std::optional<std::string>& where, const Console& console);
+/// `where`.
+Expected<ChosenPlans> loadPlans(const StudyOptions& options, const MachineOptions& machine,
+                                const std::optional<std::string>& where, const Console& console);
 
 /// Like loadPlans, for commands that read stored results: the plan is made for the machine of the newest session in the
 /// results folder (preferring sessions on real devices), unless options name a machine, so that results mean the same
 /// wherever they are read. If `store` is given, it gets the opened store and its messages are shown; a folder without a
 /// readable store is then an error.
-LoadedPlans loadMeasured(const MeasuredOptions& options, const Console& console,
-                         std::optional<store::Store>* store = nullptr);
+Expected<ChosenPlans> loadMeasured(const MeasuredOptions& options, const Console& console,
+                                   std::optional<store::Store>* store = nullptr);
 
 // ---- the machine that a plan is for (systems.cpp)
 
@@ -157,13 +154,12 @@ Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& opti
 Expected<store::Store> openStore(const std::string& folder, const Console* console = nullptr);
 
 /// Judges the results of `plan`, prints the judgement and writes the report page. Returns the exit code of the
-/// verdicts, or kError after saying what failed.
-int showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
-                 const Console& console);
+/// verdicts.
+Exit showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
+                  const Console& console);
 
-/// Returns why these options cannot show that many studies: the next one would overwrite or follow the last one. "" if
-/// they can.
-std::string showsOneStudy(const ReportOptions& options, size_t studies);
+/// Fails if these options cannot show that many studies: the next one would overwrite or follow the last one.
+Error canShow(const ReportOptions& options, size_t studies);
 
 /// Returns the stored rehearsals of the study; nothing if there are none, or after saying that their file cannot be
 /// read.
@@ -174,9 +170,8 @@ std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::s
 Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards);
 
 /// Simulates the plan's design on the basis of the results in `results`, and prints what it can be expected to find.
-/// Returns kSuccess, or kError after saying what failed.
-int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
-                  const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console);
+Exit showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
+                   const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console);
 
 /// Returns the worse of two exit codes, for commands on several studies: 130, 1, 2, 6, 3, 4, 5, 0, worst first.
 int worse(int first, int second);

@@ -309,7 +309,7 @@ std::vector<std::string> shellWords(const std::string& line) {
   return {words.begin(), words.end()};
 }
 
-int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, const Console& console) {
+Exit printCompletion(CLI::App& app, const std::vector<std::string>& arguments, const Console& console) {
   std::vector<std::string> words;
   if (arguments.size() == 2 && arguments[0] == "--line") {
     words = splitLine(arguments[1]);
@@ -317,16 +317,15 @@ int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, co
   } else if (!arguments.empty() && arguments[0] == "--words") {
     words.assign(arguments.begin() + 1, arguments.end());
   } else {
-    return console.usage(
-        "complete-words takes --line LINE or --words WORD...; the script of `expc completion SHELL` calls it");
+    return usage("complete-words takes --line LINE or --words WORD...; the script of `expc completion SHELL` calls it");
   }
   return console.printRaw(Completer(app, words).run()) ? kSuccess : kError;
 }
 
-int printCompletionScript(const std::string& shell, const Console& console) {
+Exit printCompletionScript(const std::string& shell, const Console& console) {
   const std::optional<std::string_view> script = completionScript(shell);
   if (script) return console.printRaw(*script) ? kSuccess : kError;
-  return console.usage("no completion for '{}'; shells: {}", shell, fmt::join(completionShells(), ", "));
+  return usage("no completion for '{}'; shells: {}", shell, fmt::join(completionShells(), ", "));
 }
 
 }  // namespace expc::cli

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -133,6 +134,17 @@ void Console::rendered(const std::string& text) const {
   base::tell(stderr, shown(text, colourErr()) + (text.ends_with('\n') ? "" : "\n"));
 }
 
+int Console::codeOf(Exit end) const {
+  if (end) return *end;
+  int code = kError;
+  Error untold = llvm::handleErrors(end.takeError(), [&](std::unique_ptr<Ended> ended) -> Error {
+    code = ended->code;
+    return ended->message.empty() ? Error::success() : Error(std::move(ended));
+  });
+  if (untold) error(std::move(untold));
+  return code;
+}
+
 int Console::error(Error error) const { return this->error(toString(std::move(error))); }
 
 int Console::error(std::string_view text) const {
@@ -141,11 +153,6 @@ int Console::error(std::string_view text) const {
   const char* who = colourErr() ? "\033[1mexpc: \033[31merror:\033[0m " : "expc: error: ";
   rendered(who + oneMessage(base::elided(std::string(text), kLongest)));
   return kError;
-}
-
-int Console::usage(std::string_view text) const {
-  error(text);
-  return kUsage;
 }
 
 bool Console::colourOut() const { return wantsColour(mode_, STDOUT_FILENO); }

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
@@ -53,6 +55,30 @@ enum class Format {
 /// Returns the word for it that `--format` takes, which is also the ending of pictures.
 const char* wordOf(Format format);
 
+/// The end of a command: its exit code, or the error that ends it (Console::codeOf).
+using Exit = Expected<int>;
+
+/// An error that ends a command with a code of its own. Without a message the reason was shown.
+class Ended : public llvm::ErrorInfo<Ended> {
+ public:
+  static inline char ID = 0;
+  Ended(int code, std::string message) : code(code), message(std::move(message)) {}
+  void log(llvm::raw_ostream& out) const override { out << message; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+  int code;
+  std::string message;
+};
+template <typename... Args>
+Error ended(int code, fmt::format_string<Args...> text, Args&&... args) {
+  return llvm::make_error<Ended>(code, fmt::format(text, std::forward<Args>(args)...));
+}
+/// An error in the command line itself.
+template <typename... Args>
+Error usage(fmt::format_string<Args...> text, Args&&... args) {
+  return ended(kUsage, text, std::forward<Args>(args)...);
+}
+
 /// Where a command writes: results to standard output, everything else to standard error. Commands get it passed, so
 /// that colours, width and the treatment of strangers' text are decided in one place. Not thread-safe.
 class Console {
@@ -72,16 +98,14 @@ class Console {
   void message(std::string_view text) const;
   /// Writes lines to standard error that may hold our own colours, such as rendered diagnostics.
   void rendered(const std::string& text) const;
-  /// Writes "expc: error: …" to standard error and consumes the error. Returns kError, the code of a command that ends
-  /// this way.
+  void messages(const std::vector<std::string>& texts) const {
+    for (const std::string& text : texts) message(text);
+  }
+  /// Returns the exit code after writing the error, if it is one.
+  int codeOf(Exit end) const;
+  /// Writes "expc: error: …" to standard error and consumes the error. Returns kError.
   int error(Error error) const;
   int error(std::string_view text) const;
-  template <typename T>
-  int error(Expected<T>& failed) const {
-    return error(failed.takeError());
-  }
-  /// Writes an error in the command line itself. Returns kUsage.
-  int usage(std::string_view text) const;
 
   // Texts to be formatted.
   template <typename First, typename... Rest>
@@ -91,10 +115,6 @@ class Console {
   template <typename First, typename... Rest>
   int error(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest) const {
     return error(std::string_view(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...)));
-  }
-  template <typename First, typename... Rest>
-  int usage(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest) const {
-    return usage(std::string_view(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...)));
   }
 
   /// Whether standard output and standard error get colours, by --color, NO_COLOR and whether they are terminals.

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/data_sets.h"
 #include "cli/subcommand.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
@@ -76,18 +77,17 @@ std::string bytesText(uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
 }
 
-/// Returns the mistake in the arguments of `make`, or nothing.
-std::optional<std::string> wrong(const MakeOptions& options) {
+/// Fails if the arguments of `make` have a mistake.
+Error verify(const MakeOptions& options) {
   if (!pixels(options.side, dataset::kSmallestShape, dataset::kLargestShape))
-    return fmt::format("--size {}: expected {}px to {}px", options.side, dataset::kSmallestShape,
-                       dataset::kLargestShape);
+    return usage("--size {}: expected {}px to {}px", options.side, dataset::kSmallestShape, dataset::kLargestShape);
   if (options.classes < 2 || options.classes > dataset::kMostShapeClasses)
-    return fmt::format("--classes {}: expected 2 to {}", options.classes, dataset::kMostShapeClasses);
+    return usage("--classes {}: expected 2 to {}", options.classes, dataset::kMostShapeClasses);
   // Every class must have at least one image, or its folder would be missing.
   if (options.count < options.classes || options.count > 9'999'999)
-    return fmt::format("--count {}: expected at least one image for each of the {} classes, and at most 9999999",
-                       options.count, options.classes);
-  return std::nullopt;
+    return usage("--count {}: expected at least one image for each of the {} classes, and at most 9999999",
+                 options.count, options.classes);
+  return Error::success();
 }
 
 /// Returns what `data info` prints. `digest` is the one that a run of a study would record for the data.
@@ -125,112 +125,111 @@ Object infoJson(const std::string& path, const dataset::Info& info, const std::s
 
 std::string objectText(Object object) { return base::prettyJson(json::Value(std::move(object))) + "\n"; }
 
-/// Returns why no packed file may be written to the target, or nothing. Even `--force` only replaces a file that begins
-/// with the mark of packed files: a slip of the fingers must not cost somebody's data.
-std::optional<std::string> taken(const PackOptions& options) {
+/// Fails if no packed file may be written to the target. Even `--force` only replaces a file that begins with the mark
+/// of packed files: a slip of the fingers must not cost somebody's data.
+Error canWrite(const PackOptions& options) {
   std::error_code code;
   const auto type = std::filesystem::symlink_status(options.to, code).type();
-  if (type == std::filesystem::file_type::not_found) return std::nullopt;
+  if (type == std::filesystem::file_type::not_found) return Error::success();
   if (type != std::filesystem::file_type::regular)
-    return fmt::format("{} exists and is not a file; choose another name", options.to);
-  if (!options.force) return fmt::format("{} exists; choose another name, or replace it with --force", options.to);
-  auto there = files::map(options.to);
-  if (!there) return toString(there.takeError());
-  if ((*there)->getBuffer().starts_with({data::kPackedMagic, sizeof data::kPackedMagic})) return std::nullopt;
-  return fmt::format("{} exists and was not made by `expc data pack`; choose another name, or delete it yourself",
-                     options.to);
+    return failure("{} exists and is not a file; choose another name", options.to);
+  if (!options.force) return failure("{} exists; choose another name, or replace it with --force", options.to);
+  auto there = TRY(files::map(options.to));
+  if (there->getBuffer().starts_with({data::kPackedMagic, sizeof data::kPackedMagic})) return Error::success();
+  return failure("{} exists and was not made by `expc data pack`; choose another name, or delete it yourself",
+                 options.to);
 }
 
 /// `expc data make`. Prints how a study names the result and how to pack it.
-int makeData(const MakeOptions& options, const Console& console) {
-  if (const auto text = wrong(options)) return console.usage(*text);
+Exit makeData(const MakeOptions& options, const Console& console) {
+  TRY(verify(options));
   // Equal arguments draw equal images, whatever the number of threads.
   dataset::ShapeOptions shapes = options;
   shapes.size = *pixels(options.side, dataset::kSmallestShape, dataset::kLargestShape);
   shapes.threads = base::allCores();
   Work work("drawing");
-  if (auto error = dataset::makeShapes(options.to, shapes, options.force, work.tick()))
-    return work.failed(std::move(error), console);
-  return console.finish(
-      fmt::format("drew {} training and {} test images of {} x {} in {} classes: {}\n"
-                  "  in a study: data = folder(\"{}\")\n"
-                  "  expc data pack {} --to {}.pack\n",
-                  shapes.count, shapes.tests(), shapes.size, shapes.size, shapes.classes, options.to, options.to,
-                  options.to, StringRef(options.to).rtrim('/').str()));
+  return work.run([&]() -> Exit {
+    TRY(dataset::makeShapes(options.to, shapes, options.force, work.tick()));
+    return console.finish(
+        fmt::format("drew {} training and {} test images of {} x {} in {} classes: {}\n"
+                    "  in a study: data = folder(\"{}\")\n"
+                    "  expc data pack {} --to {}.pack\n",
+                    shapes.count, shapes.tests(), shapes.size, shapes.size, shapes.classes, options.to, options.to,
+                    options.to, StringRef(options.to).rtrim('/').str()));
+  });
 }
 
 /// `expc data pack`. The target is checked before any image is decoded, which may take minutes.
-int packData(const PackOptions& options, const Console& console) {
+Exit packData(const PackOptions& options, const Console& console) {
   dataset::PackOptions how = options;
   if (!options.side.empty()) {
     const auto size = pixels(options.side, 1, data::kLargestSide);
-    if (!size) return console.usage("--size {}: expected 1px to {}px", options.side, data::kLargestSide);
+    if (!size) return usage("--size {}: expected 1px to {}px", options.side, data::kLargestSide);
     how.size = *size;
   }
   how.threads = base::allCores();
-  if (const auto text = taken(options)) return console.error(*text);
+  TRY(canWrite(options));
   Work work("packing");
-  auto place = dataset::recognise(options.source);
-  if (!place) return work.failed(place, console);
-  auto sets = data::open(*place);
-  if (!sets) return work.failed(sets, console);
-  auto packed = dataset::pack(*sets, options.to, how, work.tick());
-  if (!packed) return work.failed(packed, console);
-  for (const std::string& why : packed->left_out) console.message("skipped: " + why);
-  const data::PackedHeader& header = packed->header;
-  return console.finish(fmt::format(
-      "packed {} training and {} test images of {} x {} x {} into {} ({}, checksum {:016x}{})\n"
-      "  in a study: data = packed(\"{}\")\n",
-      header.train, header.test, header.cols, header.rows, header.channels, options.to, bytesText(header.file_bytes),
-      header.header_sum, packed->left_out.empty() ? "" : fmt::format("; {} images skipped", packed->left_out.size()),
-      options.to));
+  return work.run([&]() -> Exit {
+    auto place = TRY(dataset::recognise(options.source));
+    auto sets = TRY(data::open(place));
+    auto packed = TRY(dataset::pack(sets, options.to, how, work.tick()));
+    for (const std::string& why : packed.left_out) console.message("skipped: " + why);
+    const data::PackedHeader& header = packed.header;
+    return console.finish(fmt::format(
+        "packed {} training and {} test images of {} x {} x {} into {} ({}, checksum {:016x}{})\n"
+        "  in a study: data = packed(\"{}\")\n",
+        header.train, header.test, header.cols, header.rows, header.channels, options.to, bytesText(header.file_bytes),
+        header.header_sum, packed.left_out.empty() ? "" : fmt::format("; {} images skipped", packed.left_out.size()),
+        options.to));
+  });
 }
 
 /// `expc data info`
-int dataInfo(const DataOptions& options, const Console& console) {
+Exit dataInfo(const DataOptions& options, const Console& console) {
   Work work("looking at");
-  auto place = dataset::recognise(options.path);
-  if (!place) return work.failed(place, console);
-  auto info = dataset::inspect(*place, base::allCores(), work.tick());
-  if (!info) return work.failed(info, console);
-  // The digest reads every file once more, so the count stands at its end while the interrupt still works.
-  const int64_t images = info->train + info->test;
-  auto digest = engine::inputs::digestPath(options.path, [&] { return work.step(images, images); });
-  if (!digest) return work.failed(digest, console);
-  return console.finish(options.format == Format::Json ? objectText(infoJson(options.path, *info, *digest))
-                                                       : infoText(options.path, *info, *digest));
+  return work.run([&]() -> Exit {
+    auto place = TRY(dataset::recognise(options.path));
+    auto info = TRY(dataset::inspect(place, base::allCores(), work.tick()));
+    // The digest reads every file once more, so the count stands at its end while the interrupt still works.
+    const int64_t images = info.train + info.test;
+    auto digest = TRY(engine::inputs::digestPath(options.path, [&] { return work.step(images, images); }));
+    return console.finish(options.format == Format::Json ? objectText(infoJson(options.path, info, digest))
+                                                         : infoText(options.path, info, digest));
+  });
 }
 
 /// `expc data verify`. Damaged images, not test images that were also trained on, decide the exit code: these may be
 /// meant.
-int verifyData(const DataOptions& options, const Console& console) {
+Exit verifyData(const DataOptions& options, const Console& console) {
   Work work("verifying");
-  auto place = dataset::recognise(options.path);
-  if (!place) return work.failed(place, console);
-  auto verified = dataset::verify(*place, base::allCores(), work.tick());
-  if (!verified) return work.failed(verified, console);
-  // Damaged images are a result, not an error of this command, so they go to standard output.
-  const int code = verified->damaged.empty() ? kSuccess : kError;
-  if (options.format == Format::Json) {
-    json::Array damaged;
-    for (const std::string& why : verified->damaged) damaged.push_back(base::jsonText(why));
-    return console.finish(objectText(Object{{"schema", "expc.data.verify/1"},
-                                            {"path", base::jsonText(options.path)},
-                                            {"images", verified->images},
-                                            {"test", verified->test},
-                                            {"also_trained", verified->also_trained},
-                                            {"damaged", std::move(damaged)}}),
-                          code);
-  }
-  std::string text;
-  for (const std::string& why : verified->damaged) text += base::printable(why) + "\n";
-  text += code == kSuccess ? fmt::format("{}: all {} images decode without errors\n", options.path, verified->images)
-                           : fmt::format("{}: {} of {} images cannot be decoded\n", options.path,
-                                         verified->damaged.size(), verified->images);
-  if (verified->also_trained > 0)
-    text += fmt::format("{}: {} of {} test images are also training images, so accuracy there measures memorisation\n",
-                        options.path, verified->also_trained, verified->test);
-  return console.finish(text, code);
+  return work.run([&]() -> Exit {
+    auto place = TRY(dataset::recognise(options.path));
+    auto verified = TRY(dataset::verify(place, base::allCores(), work.tick()));
+    // Damaged images are a result, not an error of this command, so they go to standard output.
+    const int code = verified.damaged.empty() ? kSuccess : kError;
+    if (options.format == Format::Json) {
+      json::Array damaged;
+      for (const std::string& why : verified.damaged) damaged.push_back(base::jsonText(why));
+      return console.finish(objectText(Object{{"schema", "expc.data.verify/1"},
+                                              {"path", base::jsonText(options.path)},
+                                              {"images", verified.images},
+                                              {"test", verified.test},
+                                              {"also_trained", verified.also_trained},
+                                              {"damaged", std::move(damaged)}}),
+                            code);
+    }
+    std::string text;
+    for (const std::string& why : verified.damaged) text += base::printable(why) + "\n";
+    text += code == kSuccess ? fmt::format("{}: all {} images decode without errors\n", options.path, verified.images)
+                             : fmt::format("{}: {} of {} images cannot be decoded\n", options.path,
+                                           verified.damaged.size(), verified.images);
+    if (verified.also_trained > 0)
+      text +=
+          fmt::format("{}: {} of {} test images are also training images, so accuracy there measures memorisation\n",
+                      options.path, verified.also_trained, verified.test);
+    return console.finish(text, code);
+  });
 }
 
 // ---- the command line
@@ -279,7 +278,7 @@ void addPrepare(const Commands& to) {
 }
 
 /// Adds a command that reads a data set and changes nothing.
-void addLook(const Commands& to, const char* name, const char* help, int (*run)(const DataOptions&, const Console&),
+void addLook(const Commands& to, const char* name, const char* help, Exit (*run)(const DataOptions&, const Console&),
              const char* footer = nullptr) {
   auto [command, options] = to.add(name, help, run, footer);
   addOption(command, "path", "PATH", options.path,

@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "cli/console.h"
 #include "cli/progress_line.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
 #include "runtime/data/dataset/inspect.h"
@@ -27,16 +27,15 @@ class Work {
   }
   /// Notes progress; the error "interrupted" makes the caller stop and clean up.
   Error step(int64_t done, int64_t total) {
-    if (interrupts_.requested()) return llvm::createStringError(llvm::inconvertibleErrorCode(), "interrupted");
+    if (interrupts_.requested()) return failure("interrupted");
     line_.draw(done, total);
     return Error::success();
   }
-  /// Clears the line, shows the error and returns the exit code: kInterrupted after an interrupt, whatever the error
-  /// says.
-  int failed(auto&& error, const Console& console) {
-    line_.clear();
-    console.error(std::forward<decltype(error)>(error));
-    return interrupts_.requested() ? kInterrupted : kError;
+  /// Does the work. After an interrupt an error ends the command with kInterrupted, whatever it says.
+  Exit run(function_ref<Exit()> work) {
+    Exit end = work();
+    if (end || !interrupts_.requested()) return end;
+    return ended(kInterrupted, "{}", toString(end.takeError()));
   }
 
  private:

@@ -14,6 +14,7 @@
 #include "cli/compilation.h"
 #include "cli/progress_line.h"
 #include "compiler/parse/words.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
@@ -54,40 +55,40 @@ bool isShare(const Quantity& quantity) { return !quantity.unit || quantity.unit-
 
 using Quantities = std::map<std::string, Quantity>;
 
-/// Fills `to` from texts "NAME=VALUE"; with `nameless` also from "VALUE", for the name "". Returns the mistake, or "".
-std::string readPairs(const std::vector<std::string>& texts, const char* option, bool nameless, Quantities& to) {
+/// Fills `to` from texts "NAME=VALUE"; with `nameless` also from "VALUE", for the name "".
+Error readPairs(const std::vector<std::string>& texts, const char* option, bool nameless, Quantities& to) {
   for (const std::string& text : texts) {
     auto [name, value] = StringRef(text).split('=');
     if (value.empty() && nameless) std::swap(name, value);
     const std::optional<Quantity> number = quantity(value);
     // The message shows an example of the option that was mistyped.
     if (!number || (name.empty() && !nameless))
-      return fmt::format("{} {}: expected {}NAME=VALUE, as in {}", option, text, nameless ? "VALUE or " : "",
-                         nameless ? "--noise 2% or --noise wall=2%" : "--effect pays=1.3x");
+      return usage("{} {}: expected {}NAME=VALUE, as in {}", option, text, nameless ? "VALUE or " : "",
+                   nameless ? "--noise 2% or --noise wall=2%" : "--effect pays=1.3x");
     to[name.str()] = *number;
   }
-  return "";
+  return Error::success();
 }
 
-/// Fills `assumptions` with shares of noise; the name "" stands for all metrics. Returns the mistake, or "".
-std::string readNoise(const plan::Plan& plan, const Quantities& noise, simulate::Assumptions& assumptions) {
+/// Fills `assumptions` with shares of noise; the name "" stands for all metrics.
+Error readNoise(const plan::Plan& plan, const Quantities& noise, simulate::Assumptions& assumptions) {
   for (const auto& [name, quantity] : noise) {
     const plan::Metric* metric = name.empty() ? nullptr : plan.findMetric(name);
     if (!name.empty() && (!metric || metric->derived))
-      return fmt::format("--noise {}: study {} measures no metric of that name", name, plan.study);
+      return usage("--noise {}: study {} measures no metric of that name", name, plan.study);
     if (!isShare(quantity) || quantity.value < 0)
-      return fmt::format("--noise {}: noise is a share of the value, as 2%", name);
+      return usage("--noise {}: noise is a share of the value, as 2%", name);
     assumptions.noise[name] = quantity.value;
   }
-  return "";
+  return Error::success();
 }
 
 /// Fills `effects` with the true effects of criteria, or of the assertions that one joins ("useful.gain"), in base
-/// units. Returns the mistake, or "".
-std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::map<std::string, double>& effects) {
+/// units.
+Error readEffects(const plan::Plan& plan, const Quantities& stated, std::map<std::string, double>& effects) {
   for (const auto& [name, quantity] : stated) {
     const plan::Criterion* criterion = base::named(plan.criteria, StringRef(name).split('.').first.str());
-    if (!criterion) return fmt::format("--effect {}: study {} has no criterion of that name", name, plan.study);
+    if (!criterion) return usage("--effect {}: study {} has no criterion of that name", name, plan.study);
     const auto cell = std::ranges::find(criterion->cells, name, [&](const plan::Cell& one) {
       return plan::isInfeasible(*criterion, one) ? "" : simulate::effectName(*criterion, one);
     });
@@ -96,18 +97,18 @@ std::string readEffects(const plan::Plan& plan, const Quantities& stated, std::m
       std::set<std::string> known;
       for (const plan::Cell& one : criterion->cells)
         if (!plan::isInfeasible(*criterion, one)) known.insert(simulate::effectName(*criterion, one) + "=VALUE");
-      return fmt::format("--effect {}: an effect belongs to a single claim: write {}", name, fmt::join(known, " or "));
+      return usage("--effect {}: an effect belongs to a single claim: write {}", name, fmt::join(known, " or "));
     }
     const std::string& of = found ? plan::unitOf(*criterion, *cell) : criterion->unit;
     const words::Unit* unit = words::findUnit(of);
     // A bare number is taken in the criterion's own unit; a unit must be of the same kind.
     const std::string_view type = of.empty() ? "Share" : unit ? unit->type : "";
     if (quantity.unit && quantity.unit->type != type)
-      return fmt::format("--effect {0}: the unit '{2}' does not fit, because {0} is about {1}", name,
-                         of.empty() ? "shares" : "'" + of + "'", quantity.unit->text);
+      return usage("--effect {0}: the unit '{2}' does not fit, because {0} is about {1}", name,
+                   of.empty() ? "shares" : "'" + of + "'", quantity.unit->text);
     effects[name] = quantity.value;
   }
-  return "";
+  return Error::success();
 }
 
 /// Adds what the study expects, where the command line states nothing.
@@ -139,8 +140,8 @@ Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& res
   return store.loadLatest(plan, null_cards);
 }
 
-int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
-                  const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console) {
+Exit showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
+                   const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console) {
   // Work is bounded before it starts. Fewer studies than kFewest would give shares too coarse to be of use, so a plan
   // that is too large for these is refused; between the bounds fewer studies are simulated than asked for, with a
   // message.
@@ -148,7 +149,7 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
   constexpr unsigned kFewest = 50;
   const uint64_t each = std::max<uint64_t>(1, simulate::workOf(plan));
   if (each * std::min(how.studies, kFewest) > kMostWork)
-    return console.error(
+    return failure(
         "study {} is too large to simulate: {} points, {} configurations of claims; select fewer with a preset or -D",
         plan.study, plan.points.size(), cellsOf(plan));
   if (each * how.studies > kMostWork) {
@@ -162,56 +163,49 @@ int showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_
     return Error::success();
   };
   // Stored trials give noise, lost starts and sessions, unless the command line states these.
-  auto stored = storedOf(plan, results, null_cards);
-  if (!stored) return console.error(stored);
+  auto stored = TRY(storedOf(plan, results, null_cards));
   // Nothing counts, so all assumptions are defaults: say why stored trials were not used.
-  if (stored->trials.empty())
-    for (const std::string& why : stored->not_counted_reasons) console.message("stored but ignored: {}", why);
-  auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, *stored, assumptions), how);
-  simulate::advise(plan, *stored, diagnosis);
+  if (stored.trials.empty())
+    for (const std::string& why : stored.not_counted_reasons) console.message("stored but ignored: {}", why);
+  auto diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, stored, assumptions), how);
+  simulate::advise(plan, stored, diagnosis);
   progress.clear();
   return console.finish(format == Format::Json ? base::prettyJson(report::diagnosisJson(plan, diagnosis)) + "\n"
                                                : report::documentText(report::diagnosisBlocks(plan, diagnosis),
                                                                       console.width(), console.colourOut()));
 }
 
-int diagnose(const DiagnoseOptions& options, const Console& console) {
+Exit diagnose(const DiagnoseOptions& options, const Console& console) {
   // Mistakes that need no plan come first: compiling a study only to reject an option would waste the user's time.
   Quantities noise, effects;
-  for (const std::string& wrong :
-       {readPairs(options.noise, "--noise", true, noise), readPairs(options.effects, "--effect", false, effects)})
-    if (!wrong.empty()) return console.usage(wrong);
+  TRY(readPairs(options.noise, "--noise", true, noise));
+  TRY(readPairs(options.effects, "--effect", false, effects));
   // A share of 1 would mean that no trial ever ends well, so that nothing could be simulated.
   std::optional<Quantity> lost;
   if (!options.lost.empty()) {
     lost = quantity(options.lost);
     if (!lost || !isShare(*lost) || lost->value < 0 || lost->value >= 1)
-      return console.usage("--lost {}: expected a share, as 2%", options.lost);
+      return usage("--lost {}: expected a share, as 2%", options.lost);
   }
-  const auto plans = loadMeasured(options, console);
-  if (!plans) return plans.code;
-  if (const std::string why = tooManyStudies(options.study, plans->size(), "a diagnosis");
-      options.format == Format::Json && !why.empty())
-    return console.usage(why);
-  for (const ChosenPlan& one : *plans) {
+  const auto plans = TRY(loadMeasured(options, console));
+  if (options.format == Format::Json) TRY(oneStudy(options.study, plans.size(), "a diagnosis"));
+  for (const ChosenPlan& one : plans) {
     simulate::Assumptions assumptions;
     simulate::DiagnosisOptions how;
     how.studies = options.studies;
     how.seed = options.seed;
     if (lost) assumptions.lost = lost->value;
     assumptions.sessions = options.sessions;
-    for (const std::string& wrong :
-         {readNoise(one.plan, noise, assumptions), readEffects(one.plan, effects, how.effects)})
-      if (!wrong.empty()) return console.usage(wrong);
+    TRY(readNoise(one.plan, noise, assumptions));
+    TRY(readEffects(one.plan, effects, how.effects));
     assume(one, assumptions, how.effects);
     // A free line between studies; JSON was refused for several.
-    if (&one != &plans->front() && !console.print("\n")) return kError;
+    if (&one != &plans.front() && !console.print("\n")) return kError;
     // Results of null cards are kept apart from those of real ones.
     const bool null_cards = !options.machine.null_gpus.empty();
-    if (const int code =
-            showDiagnosis(one.plan, options.results, null_cards, options.format, assumptions, how, console);
-        code != kSuccess)
-      return code;
+    const int code =
+        TRY(showDiagnosis(one.plan, options.results, null_cards, options.format, assumptions, how, console));
+    if (code != kSuccess) return code;
   }
   return kSuccess;
 }

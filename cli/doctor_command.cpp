@@ -50,10 +50,9 @@ std::string jsonOf(const machine::Machine& machine, const std::vector<Finding>& 
 
 }  // namespace
 
-int doctor(const MeasuredOptions& options, const Console& console) {
-  auto null_gpus = nullGpusOf(options.machine);
-  if (!null_gpus) return console.error(null_gpus);
-  const machine::Machine machine = machine::probe(*null_gpus);
+Exit doctor(const MeasuredOptions& options, const Console& console) {
+  auto null_gpus = TRY(nullGpusOf(options.machine));
+  const machine::Machine machine = machine::probe(null_gpus);
   std::vector<Finding> findings = validity::examineHost(machine);
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
   add(validity::examineCards(machine, validity::Cards(machine.nvml_library)));

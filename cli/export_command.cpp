@@ -83,33 +83,33 @@ Error writeFile(const ExportOptions& options, const std::vector<exports::Source>
   if (options.format == Format::Parquet) return exports::writeParquet(options.to, tableOf(options, sources));
   Error error = files::writeStream(options.to, [&](llvm::raw_ostream& out) { write(options, sources, out); });
   if (!error) return error;
-  return failure("cannot write {}; name another file with --to FILE", toString(std::move(error)));
+  return failure("cannot write {}; name another file with --to FILE", std::move(error));
 }
 
-/// Returns which options do not go together, or "".
-std::string contradiction(const ExportOptions& options) {
+/// Fails if options do not go together.
+Error verify(const ExportOptions& options) {
   const bool table = options.format == Format::Csv || options.format == Format::Parquet;
-  if (options.series && !table) return "--table series needs --format csv or parquet (json contains both tables)";
-  if (options.max_size && options.format != Format::Markdown) return "--max-size needs --format markdown";
-  if (options.no_formulas && options.format != Format::Csv) return "--no-formulas needs --format csv";
-  if (options.format == Format::Parquet && options.to == "-") return "--format parquet needs --to FILE";
-  return "";
+  if (options.series && !table)
+    return usage("--table series needs --format csv or parquet (json contains both tables)");
+  if (options.max_size && options.format != Format::Markdown) return usage("--max-size needs --format markdown");
+  if (options.no_formulas && options.format != Format::Csv) return usage("--no-formulas needs --format csv");
+  if (options.format == Format::Parquet && options.to == "-") return usage("--format parquet needs --to FILE");
+  return Error::success();
 }
 
 }  // namespace
 
-int exportResults(const ExportOptions& options, const Console& console) {
-  if (const std::string wrong = contradiction(options); !wrong.empty()) return console.usage(wrong);
+Exit exportResults(const ExportOptions& options, const Console& console) {
+  TRY(verify(options));
   std::optional<store::Store> store;
-  auto plans = loadMeasured(options, console, &store);
-  if (!plans) return plans.code;
+  auto plans = TRY(loadMeasured(options, console, &store));
 
   std::vector<exports::Source> sources;
-  for (ChosenPlan& one : *plans)
+  for (ChosenPlan& one : plans)
     sources.push_back(sourceOf(std::move(one.plan), *store, !options.machine.null_gpus.empty()));
   if (options.to != "-") {
-    auto error = writeFile(options, sources);
-    return error ? console.error(std::move(error)) : kSuccess;
+    TRY(writeFile(options, sources));
+    return kSuccess;
   }
   Printed out(console);
   write(options, sources, out);

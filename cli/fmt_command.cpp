@@ -28,11 +28,6 @@ namespace {
 namespace sys = llvm::sys;
 namespace path = llvm::sys::path;
 
-/// Returns the error "cannot WHAT NAME: reason".
-Error cannot(std::string_view what, const std::string& name, std::error_code code) {
-  return llvm::createStringError(code, fmt::format("cannot {} {}: {}", what, name, code.message()));
-}
-
 /// Adds the .exp files of a folder and of its subfolders, sorted by name. Hidden entries (`.git`) are skipped, and so
 /// are links: they lead to files that belong to other folders.
 Error addFolder(const std::string& folder, std::vector<std::string>& files) {
@@ -41,7 +36,7 @@ Error addFolder(const std::string& folder, std::vector<std::string>& files) {
   for (sys::fs::directory_iterator at(folder, code, /*follow_symlinks=*/false), end; !code && at != end;
        at.increment(code))
     entries.push_back(at->path());
-  if (code) return cannot("read the folder", folder, code);
+  if (code) return failure("cannot read the folder {}: {}", folder, code.message());
   std::ranges::sort(entries);
   for (const std::string& entry : entries) {
     if (path::filename(entry).starts_with(".")) continue;
@@ -68,45 +63,46 @@ Error addPath(const std::string& name, std::vector<std::string>& files) {
   return failure("no .exp file in the folder {}", name);
 }
 
-/// Formats one file as `options` say, and counts it in `changed` if its layout differs. Returns false after saying what
-/// went wrong.
-bool formatFile(const std::string& name, const FmtOptions& options, const Console& console, Compilation& compilation,
+/// Formats one file as `options` say, and counts it in `changed` if its layout differs.
+Exit formatFile(const std::string& name, const FmtOptions& options, const Console& console, Compilation& compilation,
                 size_t& changed) {
   const bool is_input = name == "-";
   auto buffer =
       is_input ? llvm::errorOrToExpected(llvm::MemoryBuffer::getSTDIN()) : files::read(name, files::kMostByHand);
-  if (!buffer) return console.error("cannot read {}", toString(buffer.takeError())) == kSuccess;
+  if (!buffer) return failure("cannot read {}", buffer.takeError());
   // Printable, since the name stands in messages and in the diff's header.
   const std::string shown = is_input ? "<stdin>" : base::printable(name);
   const auto file = parse::load(compilation.sources, shown, (*buffer)->getBuffer().str(), compilation.emitter);
   const auto after = file ? format::format(compilation.sources, *file, compilation.emitter) : std::nullopt;
-  if (!after) return false;
+  if (!after) return kError;
   const std::string_view before = compilation.sources.text(*file);
   const bool same = before == *after;
   if (!same) ++changed;
-  if (options.diff) return console.printRaw(format::unifiedDiff(shown, before, *after));
-  if (options.check) return same || console.printRaw(shown + "\n");
-  if (is_input) return console.printRaw(*after);
-  if (same) return true;
-  if (Error error = replaceFiles({{name, *after}})) return console.error(std::move(error)) == kSuccess;
-  return console.printRaw(fmt::format("formatted {}\n", shown));
+  const auto print = [&](std::string_view text) { return console.printRaw(text) ? kSuccess : kError; };
+  if (options.diff) return print(format::unifiedDiff(shown, before, *after));
+  if (options.check) return same ? kSuccess : print(shown + "\n");
+  if (is_input) return print(*after);
+  if (same) return kSuccess;
+  TRY(replaceFiles({{name, *after}}));
+  return print(fmt::format("formatted {}\n", shown));
 }
 
 }  // namespace
 
-int format(const FmtOptions& options, const Console& console) {
+Exit format(const FmtOptions& options, const Console& console) {
   if (is_contained(options.paths, "-") && options.paths.size() > 1)
-    return console.usage("'-' (standard input) cannot be formatted together with files");
+    return usage("'-' (standard input) cannot be formatted together with files");
   Compilation compilation;
   std::vector<std::string> files;
   size_t changed = 0;
-  bool good = true;
+  int code = kSuccess;
   for (const std::string& name : options.paths)
-    if (Error error = addPath(name, files)) good = console.error(std::move(error)) == kSuccess;
-  for (const std::string& name : files) good = formatFile(name, options, console, compilation, changed) && good;
+    if (Error error = addPath(name, files)) code = console.error(std::move(error));
+  for (const std::string& name : files)
+    code = worse(code, console.codeOf(formatFile(name, options, console, compilation, changed)));
   // Mistakes of all files come together, at the end.
   showDiagnostics(compilation, console);
-  if (!options.check || changed == 0) return good ? kSuccess : kError;
+  if (!options.check || changed == 0) return code;
   console.message("{} of {} would change: run `expc fmt` on {}", changed, base::counted(files.size(), "file"),
                   changed == 1 ? "it" : "them");
   return kError;

@@ -99,20 +99,17 @@ std::map<std::string, double> medianMemory(Compilation& compilation, const Study
   return bytes;
 }
 
-/// Returns the distinct sets of a study's points. Returns nothing and sets `code` after showing what is wrong.
-std::optional<std::vector<Subject>> subjectsOf(const StudyOptions& options, const Console& console, int& code) {
+/// Returns the distinct sets of a study's points.
+Expected<std::vector<Subject>> subjectsOf(const StudyOptions& options, const Console& console) {
   Compilation compilation;
-  code = kError;
-  if (!openWithoutErrors(options, console, compilation)) return code = compilation.code(), std::nullopt;
+  TRY(openWithoutErrors(options, console, compilation));
   compilation.program->lookup = fileLookups(options.file, compilation.notes, /*byte_limit=*/0);
-  auto system = findSystem(*compilation.program, "local", {});
-  if (!system) return console.error(system), std::nullopt;
-  LoadedPlans plans = plansFor(*system, options, std::nullopt, compilation, console);
-  if (!plans) return code = plans.code, std::nullopt;
+  auto system = TRY(findSystem(*compilation.program, "local", {}));
+  const ChosenPlans plans = TRY(plansFor(system, options, std::nullopt, compilation, console));
   const fs::path root = fs::path(options.file).parent_path();
-  const std::map<std::string, double> median = medianMemory(compilation, options, *system);
+  const std::map<std::string, double> median = medianMemory(compilation, options, system);
   base::InOrder<std::string, Subject> found;
-  for (const ChosenPlan& one : *plans)
+  for (const ChosenPlan& one : plans)
     for (const plan::Point& point : one.plan.points) {
       const std::string key = keyOf(point.parameters);
       if (!found.contains(key)) {
@@ -130,10 +127,7 @@ std::optional<std::vector<Subject>> subjectsOf(const StudyOptions& options, cons
       if (!longest || !usual) continue;
       if (!memory || *longest > memory->longest) memory = {labelOf(one.plan, point), *longest, *usual};
     }
-  if (found.empty()) {
-    console.error("{}: no point of it reads rows or images from files", options.file);
-    return std::nullopt;
-  }
+  if (found.empty()) return failure("{}: no point of it reads rows or images from files", options.file);
   std::vector<Subject> subjects;
   for (auto& [key, subject] : found) subjects.push_back(std::move(subject));
   return subjects;
@@ -366,51 +360,47 @@ bool failed(const std::vector<dataset::Problem>& problems) {
 
 }  // namespace
 
-int inspectData(const InspectOptions& options, const Console& console) {
+Exit inspectData(const InspectOptions& options, const Console& console) {
   const bool study = StringRef(options.study.file).ends_with(".exp");
   const bool of_rows = !options.shape.empty() || !options.tokenizer.empty() || !options.validation.empty() ||
                        options.pairs || options.max_length > 0;
   if (study && of_rows)
-    return console.usage(
+    return usage(
         "a study says how its rows are read: leave out --template, --tokenizer, --validation, "
         "--max-length and --pairs, or use -D");
   if (!study && (options.study.study || !options.study.plain()))
-    return console.usage("--study, --preset and -D are for a study (.exp), not for {}", options.study.file);
+    return usage("--study, --preset and -D are for a study (.exp), not for {}", options.study.file);
   std::vector<Subject> subjects;
   if (study) {
-    int code = kError;
-    auto found = subjectsOf(options.study, console, code);
-    if (!found) return code;
-    subjects = std::move(*found);
+    subjects = TRY(subjectsOf(options.study, console));
   } else {
-    auto subject = subjectAt(options);
-    if (!subject) return console.error(subject);
-    subjects.push_back(std::move(*subject));
+    auto subject = TRY(subjectAt(options));
+    subjects.push_back(std::move(subject));
   }
   Work work("inspecting");
-  std::string text;
-  Array sets;
-  int code = kSuccess;
-  for (const Subject& subject : subjects) {
-    if (!text.empty()) text += "\n";
-    if (const auto* rows = std::get_if<dataset::RowsSource>(&subject.source)) {
-      auto report = dataset::inspectRows(*rows, base::allCores(), work.tick());
-      if (!report) return work.failed(report, console);
-      if (failed(report->problems)) code = kError;
-      text += rowsText(*report, *rows, subject.memory);
-      sets.push_back(rowsJson(*report, *rows, subject.memory));
-    } else {
-      const auto& images = std::get<data::Source>(subject.source);
-      auto report = dataset::inspectImages(images, base::allCores(), work.tick());
-      if (!report) return work.failed(report, console);
-      if (failed(report->problems)) code = kError;
-      text += imagesText(*report, images);
-      sets.push_back(imagesJson(*report, images));
+  return work.run([&]() -> Exit {
+    std::string text;
+    Array sets;
+    int code = kSuccess;
+    for (const Subject& subject : subjects) {
+      if (!text.empty()) text += "\n";
+      if (const auto* rows = std::get_if<dataset::RowsSource>(&subject.source)) {
+        auto report = TRY(dataset::inspectRows(*rows, base::allCores(), work.tick()));
+        if (failed(report.problems)) code = kError;
+        text += rowsText(report, *rows, subject.memory);
+        sets.push_back(rowsJson(report, *rows, subject.memory));
+      } else {
+        const auto& images = std::get<data::Source>(subject.source);
+        auto report = TRY(dataset::inspectImages(images, base::allCores(), work.tick()));
+        if (failed(report.problems)) code = kError;
+        text += imagesText(report, images);
+        sets.push_back(imagesJson(report, images));
+      }
     }
-  }
-  if (options.format == Format::Text) return console.finish(text, code);
-  Object out{{"schema", "expc.data.inspect/1"}, {"sets", std::move(sets)}};
-  return console.finish(base::prettyJson(json::Value(std::move(out))) + "\n", code);
+    if (options.format == Format::Text) return console.finish(text, code);
+    Object out{{"schema", "expc.data.inspect/1"}, {"sets", std::move(sets)}};
+    return console.finish(base::prettyJson(json::Value(std::move(out))) + "\n", code);
+  });
 }
 
 }  // namespace expc::cli

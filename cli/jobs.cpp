@@ -91,13 +91,13 @@ check::System systemOf(const cluster::Site& site, const MachineOptions& machine)
 
 /// Reports every mistake that can be known before the job is queued: errors of the study, missing inputs, and rules
 /// that leave the job's nodes no point. If the site file sets something up or loads modules first, that may bring data
-/// and programs, so these are not looked for. Returns kSuccess, or the exit code.
-int canStart(const RunOptions& options, const cluster::Site& site, const check::System& system,
-             const Console& console) {
+/// and programs, so these are not looked for.
+Error canStart(const RunOptions& options, const cluster::Site& site, const check::System& system,
+               const Console& console) {
   // A plan was compiled elsewhere, and perhaps for another machine.
-  if (fs::path(options.study.file).extension() != ".exp") return kSuccess;
+  if (fs::path(options.study.file).extension() != ".exp") return Error::success();
   Compilation compilation;
-  if (!openWithoutErrors(options.study, console, compilation)) return compilation.code();
+  TRY(openWithoutErrors(options.study, console, compilation));
   std::vector<std::string> idle;
   bool any = false;
   for (const auto& prepared : points::Prepared::all(*compilation.program, options.study, &system, compilation.emitter,
@@ -110,17 +110,16 @@ int canStart(const RunOptions& options, const cluster::Site& site, const check::
                                  plan->points.front().unavailable));
     else
       any = true;
-    Error missing = site.setup.empty() ? engine::inputs::checkDataExists(*plan) : Error::success();
-    if (!missing && site.setup.empty() && site.modules.empty())
-      missing = engine::inputs::findCommandFiles(*plan, options.results).takeError();
-    if (missing) return console.error(std::move(missing));
+    if (site.setup.empty()) TRY(engine::inputs::checkDataExists(*plan));
+    if (site.setup.empty() && site.modules.empty())
+      TRY(engine::inputs::findCommandFiles(*plan, options.results).takeError());
   }
   if (compilation.emitter.errors() > 0) {
     showDiagnostics(compilation, console);
-    return compilation.code();
+    return ended(compilation.code(), "");
   }
   for (const std::string& why : idle) console.error(why);
-  return any || idle.empty() ? kSuccess : kNothingRan;
+  return any || idle.empty() ? Error::success() : ended(kNothingRan, "");
 }
 
 /// Reads the site file, if there is one, and checks that the variables that it passes on are set here.
@@ -140,7 +139,7 @@ Expected<JobRecord> submitScript(const RunOptions& options, const std::string& f
   std::error_code error;
   fs::create_directories(folder, error);
   const std::string path = fmt::format("{}/submitted.{}.sh", folder, getpid());
-  if (auto failed = files::write(path, script, files::Links::Refused)) return failed;
+  TRY(files::write(path, script, files::Links::Refused));
   auto id = cluster::submit(path);
   if (!id) {
     fs::remove(path, error);
@@ -154,7 +153,7 @@ Expected<JobRecord> submitScript(const RunOptions& options, const std::string& f
   job.submitted = double(std::time(nullptr));
   // The script stays beside the record, to look up what was submitted.
   fs::rename(path, folder + "/" + job.name + ".sh", error);
-  if (auto failed = cluster::writeJob(folder, job)) return failed;
+  TRY(cluster::writeJob(folder, job));
   return job;
 }
 
@@ -182,13 +181,12 @@ void showMore(const std::string& path, size_t& told, const Console& console) {
 
 /// Prints a job's log and changes of its state until it ends; returns its exit code. A local job whose state is unknown
 /// has lost its process and is given up; a cluster may answer again.
-int follow(const std::string& folder, const JobRecord& job, const Console& console) {
+Exit follow(const std::string& folder, const JobRecord& job, const Console& console) {
   size_t told = 0;
   std::string last;
   while (true) {
-    auto views = cluster::look(folder, {job});
-    if (!views) return console.error(views);
-    const JobView& view = views->at(job.name);
+    auto views = TRY(cluster::look(folder, {job}));
+    const JobView& view = views.at(job.name);
     showMore(folder + "/" + job.name + ".log", told, console);
     if (const std::string text = stateText(view); text != last) console.message(job.name + ": " + (last = text));
     if (view.state == JobState::Ended) return view.code.value_or(kError);
@@ -209,7 +207,7 @@ std::string waysOn(const JobRecord& job, const std::string& results) {
 Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options, const Console& console) {
   std::vector<std::string> messages;
   auto jobs = cluster::readJobs(cluster::jobsFolder(options.results), messages);
-  for (const std::string& message : messages) console.message(message);
+  console.messages(messages);
   if (options.job.empty()) return jobs;
   for (const JobRecord& job : jobs)
     if (job.name == options.job || job.id == options.job) return std::vector{job};
@@ -218,41 +216,39 @@ Expected<std::vector<JobRecord>> chosenJobs(const JobOptions& options, const Con
 
 }  // namespace
 
-int submitRun(const RunOptions& options, const Console& console) {
-  auto site = siteOf(options);
-  if (!site) return console.error(site);
-  if (const int code = canStart(options, *site, systemOf(*site, options.machine), console); code != kSuccess)
-    return code;
+Exit submitRun(const RunOptions& options, const Console& console) {
+  auto site = TRY(siteOf(options));
+  TRY(canStart(options, site, systemOf(site, options.machine), console));
   const std::string folder = cluster::jobsFolder(options.results);
   const cluster::Job job{fs::path(options.study.file).stem().string(), ownCommand(options.words),
                          fs::current_path().string(), folder};
   // Names end up in a script for the shell and for Slurm's own parser, which cannot quote control characters.
   for (const std::string& name : {job.name, job.folder, job.jobs})
     if (base::printable(name) != name)
-      return console.error("{}: has a control character or is not UTF-8, so a script for Slurm cannot name it", name);
-  const std::string script = cluster::renderScript(*site, job);
+      return failure("{}: has a control character or is not UTF-8, so a script for Slurm cannot name it", name);
+  const std::string script = cluster::renderScript(site, job);
   if (options.dry_run) return console.printRaw(script) ? kSuccess : kError;
-  auto submitted = submitScript(options, folder, script);
-  if (!submitted) return console.error(submitted);
-  console.message(waysOn(*submitted, options.results));
-  return options.detach ? int(kSuccess) : follow(folder, *submitted, console);
+  auto submitted = TRY(submitScript(options, folder, script));
+  console.message(waysOn(submitted, options.results));
+  if (options.detach) return kSuccess;
+  return follow(folder, submitted, console);
 }
 
-int detachRun(const RunOptions& options, const Console& console, int (*run)(const RunOptions&, const Console&)) {
-  if (const int code = canStart(options, {}, check::System::unknown("local"), console); code != kSuccess) return code;
+Exit detachRun(const RunOptions& options, const Console& console, Exit (*run)(const RunOptions&, const Console&)) {
+  TRY(canStart(options, {}, check::System::unknown("local"), console));
   const std::string folder = cluster::jobsFolder(options.results);
   std::error_code error;
   fs::create_directories(folder, error);
   base::Pipe ready;
-  if (ready.read < 0) return console.error("cannot make a pipe");
+  if (ready.read < 0) return failure("cannot make a pipe");
   // The child reports through a pipe once its record is written; the parent waits for that, so that `expc status` finds
   // the job at once. The pipe closes without a word if the child fails.
   const pid_t child = fork();
-  if (child < 0) return console.error("cannot start a process");
+  if (child < 0) return failure("cannot start a process");
   if (child > 0) {
     ready.write.close();
     char word = 0;
-    if (read(ready.read, &word, 1) != 1) return console.error("cannot write into {}", folder);
+    if (read(ready.read, &word, 1) != 1) return failure("cannot write into {}", folder);
     JobRecord job;
     job.name = fmt::format("local-{}", child);
     console.message(waysOn(job, options.results));
@@ -272,50 +268,45 @@ int detachRun(const RunOptions& options, const Console& console, int (*run)(cons
   dup2(log, STDERR_FILENO);
   [[maybe_unused]] const ssize_t written = ::write(ready.write, "r", 1);
   ready.write.close();
-  const int code = run(options, console);
+  const int code = console.codeOf(run(options, console));
   cluster::writeCode(folder, job.name, code);
   return code;
 }
 
-int status(const JobOptions& options, const Console& console) {
-  auto jobs = chosenJobs(options, console);
-  if (!jobs) return console.error(jobs);
-  if (jobs->empty()) console.message("{} has no detached or submitted runs", options.results);
-  auto views = cluster::look(cluster::jobsFolder(options.results), *jobs);
-  if (!views) return console.error(views);
-  for (const JobRecord& job : *jobs)
-    console.print(base::printable(job.name + "  " + job.study + "  " + stateText(views->at(job.name))) + "\n");
+Exit status(const JobOptions& options, const Console& console) {
+  auto jobs = TRY(chosenJobs(options, console));
+  if (jobs.empty()) console.message("{} has no detached or submitted runs", options.results);
+  auto views = TRY(cluster::look(cluster::jobsFolder(options.results), jobs));
+  for (const JobRecord& job : jobs)
+    console.print(base::printable(job.name + "  " + job.study + "  " + stateText(views.at(job.name))) + "\n");
   return kSuccess;
 }
 
-int attach(const JobOptions& options, const Console& console) {
-  auto jobs = chosenJobs(options, console);
-  if (!jobs) return console.error(jobs);
-  if (jobs->empty()) return console.error("{} has no detached or submitted runs", options.results);
-  return follow(cluster::jobsFolder(options.results), jobs->back(), console);
+Exit attach(const JobOptions& options, const Console& console) {
+  auto jobs = TRY(chosenJobs(options, console));
+  if (jobs.empty()) return failure("{} has no detached or submitted runs", options.results);
+  return follow(cluster::jobsFolder(options.results), jobs.back(), console);
 }
 
-int cancel(const JobOptions& options, const Console& console) {
+Exit cancel(const JobOptions& options, const Console& console) {
   const std::string folder = cluster::jobsFolder(options.results);
-  auto jobs = chosenJobs(options, console);
-  if (!jobs) return console.error(jobs);
-  auto views = cluster::look(folder, *jobs);
-  if (!views) return console.error(views);
+  auto jobs = TRY(chosenJobs(options, console));
+  auto views = TRY(cluster::look(folder, jobs));
   int code = kSuccess;
   size_t over = 0;
-  for (const JobRecord& job : *jobs) {
+  for (const JobRecord& job : jobs) {
     // `over` counts jobs that had ended already.
-    if (views->at(job.name).state == JobState::Ended && ++over) continue;
+    if (views.at(job.name).state == JobState::Ended && ++over) continue;
     if (auto error = cluster::cancel(folder, job))
       code = console.error(std::move(error));
     else
       console.message("{} is being stopped; its measurements are kept", job.name);
   }
   // Say so: silence would look like a job that was ended.
-  if (over == jobs->size())
+  if (over == jobs.size())
     console.message(options.job.empty()
                         ? fmt::format("{}: nothing to stop", options.results)
-                        : fmt::format("{} has already {}", options.job, stateText(views->begin()->second)));
+                        : fmt::format("{} has already {}", options.job, stateText(views.begin()->second)));
   return code;
 }
 

@@ -147,7 +147,7 @@ Expected<Object> dataOf(const plan::Plan& head) {
       data[path] = nullptr;
       continue;
     }
-    auto digests = TRY(engine::inputs::digestData(one, noTick));
+    const auto digests = TRY(engine::inputs::digestData(one, noTick));
     data[path] = digests.begin()->second;
   }
   return data;
@@ -159,10 +159,7 @@ Expected<Object> lockOf(const points::Prepared& prepared, bool with_data) {
   const plan::Plan& head = outline.head;
   const Object& meaning = outline.meaning;
   Object data;
-  if (with_data) {
-    auto found = TRY(dataOf(head));
-    data = std::move(found);
-  }
+  if (with_data) data = TRY(dataOf(head));
   const check::Study& study = prepared.study();
   Object lock{
       {"digest", head.digest},   {"arguments", argumentsOf(study, false)}, {"defaults", argumentsOf(study, true)},
@@ -299,8 +296,7 @@ Expected<Value> makeLock(const check::Program& program, bool data, diag::Emitter
     const expand::Selection whole{study->name, {}, {}};
     auto prepared = points::Prepared::of(program, *study, whole, nullptr, emitter);
     if (!prepared) return failure("the study has errors");
-    auto lock = TRY(lockOf(*prepared, data));
-    studies[study->name] = std::move(lock);
+    studies[study->name] = TRY(lockOf(*prepared, data));
   }
   return Object{{"schema", kSchema}, {"studies", std::move(studies)}};
 }
@@ -311,15 +307,15 @@ Error writeLock(const std::string& path, const Value& lock) {
 
 Expected<Value> readLock(const std::string& path) {
   auto buffer = files::read(path, files::kMostByHand);
-  if (!buffer) return failure("cannot read {}", toString(buffer.takeError()));
+  if (!buffer) return failure("cannot read {}", buffer.takeError());
   auto lock = parseLock((*buffer)->getBuffer());
-  if (!lock) return failure("{} {}", path, toString(lock.takeError()));
+  if (!lock) return failure("{} {}", path, lock.takeError());
   return lock;
 }
 
 Expected<Value> parseLock(std::string_view text) {
   auto json = base::parseJson(text);
-  if (!json) return failure("is not a lock: {}", toString(json.takeError()));
+  if (!json) return failure("is not a lock: {}", json.takeError());
   const Object* object = json->getAsObject();
   const Object* studies = object ? object->getObject("studies") : nullptr;
   const bool whole = studies && object->getString("schema") == kSchema &&

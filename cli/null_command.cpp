@@ -381,31 +381,30 @@ std::vector<std::string> variablesOf(const NullOptions& options, const machine::
 
 }  // namespace
 
-int null(const NullOptions& options, const Console& console) {
+Exit null(const NullOptions& options, const Console& console) {
   if (options.command.empty())
-    return console.usage("null: the command stands behind --, as in expc null 4x80GiB -- python3 train.py");
+    return usage("null: the command stands behind --, as in expc null 4x80GiB -- python3 train.py");
   MachineOptions machine;
   machine.null_gpus = options.cards;
   auto found = nullGpusOf(machine);
-  if (!found) return console.error(found), kNotStarted;
+  if (!found) return ended(kNotStarted, "{}", toString(found.takeError()));
   const machine::NullGpus& cards = **found;
-  if (cards.cards == 0) return console.usage("null: expected a number of GPUs, as in 4 or 4x80GiB");
+  if (cards.cards == 0) return usage("null: expected a number of GPUs, as in 4 or 4x80GiB");
   const llvm::ErrorOr<std::string> program = llvm::sys::findProgramByName(options.command.front());
-  if (!program) return console.error("null: {}: there is no such program", options.command.front()), kNotFound;
+  if (!program) return ended(kNotFound, "null: {}: there is no such program", options.command.front());
   const files::TemporaryFolder folder;
-  if (folder.path().empty()) return console.error("null: no temporary folder: {}", std::strerror(errno)), kNotStarted;
+  if (folder.path().empty()) return ended(kNotStarted, "null: no temporary folder: {}", std::strerror(errno));
   std::filesystem::create_directory(folder.path() + "/records");
   const std::vector<std::string> variables = variablesOf(options, cards, folder.path());
   const std::filesystem::path smi = std::filesystem::path(cards.library).parent_path() / "bin/nvidia-smi";
   if (const std::string refused = refusedBy(smi, variables, folder.path() + "/log"); !refused.empty())
-    return console.error("null: " + refused), kNotStarted;
+    return ended(kNotStarted, "null: {}", refused);
   const Torch torch = torchOf(*program, folder.path() + "/torch");
   if (!torch.cuda.empty() && !torch.cuda.starts_with("12.") && !torch.cuda.starts_with("13."))
-    return console.error(
-               "null: {} Simulated GPUs stand in for CUDA 12 and 13: install a torch for one of "
-               "them, such as PyPI's since 2.6",
-               torch.sentence),
-           kNotStarted;
+    return ended(kNotStarted,
+                 "null: {} Simulated GPUs stand in for CUDA 12 and 13: install a torch for one of "
+                 "them, such as PyPI's since 2.6",
+                 torch.sentence);
   const bool json = options.format == Format::Json;
   const int code = runToEnd(*program, options.command, variables, json);
   const std::vector<nullgpu_record> records = rehearsal::recordsIn(folder.path() + "/records");

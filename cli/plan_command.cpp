@@ -16,6 +16,7 @@
 #include "compiler/expand/space.h"
 #include "compiler/lower/lower.h"
 #include "compiler/points/pairs.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/llvm.h"
@@ -67,9 +68,8 @@ class Explainer {
         return std::nullopt;
       }
       if (!active && named[factor]) {
-        emitter.build({}, BadPoint, text, fmt::format("'{}' is not active there", name))
-            .note(study_.factors[factor].range, "the factor is declared here")
-            .emit();
+        emitter.emit({}, BadPoint, text, fmt::format("'{}' is not active there", name))
+            .note(study_.factors[factor].range, "the factor is declared here");
         return std::nullopt;
       }
       levels[factor] = active ? *named[factor] : expand::kAbsent;
@@ -277,37 +277,29 @@ constexpr size_t kShownChanges = 20;
 /// 200)), enough to see what a design cannot decide.
 const simulate::DiagnosisOptions kQuickly{.studies = 200, .seed = 1, .effects = {}, .larger = false};
 
-/// Makes the lock of the file as it is now; nothing after saying what is wrong.
-std::optional<json::Value> lockNow(Compilation& compilation, const Console& console) {
-  Expected<json::Value> lock = makeLock(*compilation.program, true, compilation.emitter);
+/// Makes the lock of the file as it is now, and shows diagnostics.
+Expected<json::Value> lockNow(Compilation& compilation, const Console& console) {
+  auto lock = makeLock(*compilation.program, true, compilation.emitter);
   // An error that was no diagnostic, such as data that cannot be read, is still to be shown.
-  const bool good = showDiagnostics(compilation, console);
-  if (lock) return std::move(*lock);
-  if (good)
-    console.error(lock);
-  else
-    consumeError(lock.takeError());
-  return std::nullopt;
+  if (showDiagnostics(compilation, console) || lock) return lock;
+  consumeError(lock.takeError());
+  return ended(kError, "");
 }
 
 /// Carries out `plan --lock`.
-int writeLockFile(const PlanOptions& options, Compilation& compilation, const Console& console) {
-  const auto lock = lockNow(compilation, console);
-  if (!lock) return kError;
+Exit writeLockFile(const PlanOptions& options, Compilation& compilation, const Console& console) {
+  const auto lock = TRY(lockNow(compilation, console));
   const std::string path = lockPath(options.study.file);
-  if (Error error = writeLock(path, *lock))
-    return console.error("cannot write {}: {}", path, toString(std::move(error)));
+  if (Error error = writeLock(path, lock)) return failure("cannot write {}: {}", path, std::move(error));
   return console.finish(fmt::format("wrote {}\n", path));
 }
 
 /// Carries out `plan --diff LOCK`.
-int showChanges(const PlanOptions& options, Compilation& compilation, const Console& console) {
-  Expected<json::Value> before = readLock(options.diff);
-  if (!before) return console.error(before);
-  const auto after = lockNow(compilation, console);
-  if (!after) return kError;
+Exit showChanges(const PlanOptions& options, Compilation& compilation, const Console& console) {
+  auto before = TRY(readLock(options.diff));
+  const auto after = TRY(lockNow(compilation, console));
   std::string text;
-  for (const std::string& line : compareLocks(*before, *after, options.all_points ? SIZE_MAX : kShownChanges))
+  for (const std::string& line : compareLocks(before, after, options.all_points ? SIZE_MAX : kShownChanges))
     text += line + "\n";
   if (text.empty()) text = fmt::format("nothing changed since {}\n", options.diff);
   return console.finish(text);
@@ -394,26 +386,23 @@ bool showStudy(points::Prepared& prepared, const PlanOptions& options, Compilati
 
 }  // namespace
 
-int plan(const PlanOptions& options, const Console& console) {
+Exit plan(const PlanOptions& options, const Console& console) {
   Compilation compilation;
-  if (!openWithoutErrors(options.study, console, compilation)) return compilation.code();
+  TRY(openWithoutErrors(options.study, console, compilation));
   // A lock of a part of the file would not hold the rest to anything.
   const bool restricted = options.study.study || !options.study.plain();
   if (restricted && (options.lock || !options.diff.empty()))
-    return console.usage("a lock covers the whole file: leave out --study, --preset and -D");
+    return usage("a lock covers the whole file: leave out --study, --preset and -D");
   // Nothing else looks whether a run could start, and an exit code of 0 would say that it could.
   if (options.can_run && (options.format != Format::Text || options.study.system.value_or("local") != "local"))
-    return console.usage(
+    return usage(
         "--can-run is about a run on this machine, and needs the plan as text: leave out --format and --system");
   if (options.lock) return writeLockFile(options, compilation, console);
   if (!options.diff.empty()) return showChanges(options, compilation, console);
-  auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
-  if (!system) return console.error(system);
+  auto system = TRY(findSystem(*compilation.program, options.study.system.value_or("local"), options.machine));
   const size_t studies = options.study.study ? 1 : compilation.program->studies.size();
-  if (const std::string why = tooManyStudies(options.study, studies, "a plan");
-      options.format == Format::Json && !why.empty())
-    return console.usage(why);
-  const auto prepared = points::Prepared::all(*compilation.program, options.study, &*system, compilation.emitter);
+  if (options.format == Format::Json) TRY(oneStudy(options.study, studies, "a plan"));
+  const auto prepared = points::Prepared::all(*compilation.program, options.study, &system, compilation.emitter);
   const bool checked = compilation.emitter.errors() == 0;
   bool good = checked;
   // Every study is shown, also behind one that cannot run.

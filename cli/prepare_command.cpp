@@ -247,8 +247,7 @@ Expected<int64_t> writeRows(const RowSet& set, const std::string& from, const st
     std::unique_ptr<llvm::MemoryBuffer> lines;
     if (StringRef(from).ends_with(".parquet")) {
       TRY(exports::parquetTexts(from, temporary, set.most));
-      auto bytes = TRY(files::map(temporary));
-      lines = std::move(bytes);
+      lines = TRY(files::map(temporary));
       unlink(temporary.c_str());
     }
     const int file = files::openLog(temporary);
@@ -330,19 +329,17 @@ Expected<std::string> prepareTokenizer(const PrepareOptions& options, const Down
 
 }  // namespace
 
-int prepareData(const PrepareOptions& options, const Console& console) {
+Exit prepareData(const PrepareOptions& options, const Console& console) {
   std::error_code code;
-  if (!fs::is_directory(options.from, code)) return console.error("{} is not a folder of downloads", options.from);
+  if (!fs::is_directory(options.from, code)) return failure("{} is not a folder of downloads", options.from);
   fs::create_directories(fs::path(options.to) / "llm", code);
-  if (code) return console.error(files::systemError(options.to, code.value()));
+  if (code) return files::systemError(options.to, code.value());
   // Everything is tried, so that one run tells all that is missing.
   Account account;
   const Downloads downloads = downloadsIn(options.from);
-  if (auto error = prepareImages(options, downloads, account)) return console.error(std::move(error));
-  auto tokenizer = prepareTokenizer(options, downloads, account);
-  if (!tokenizer) return console.error(tokenizer);
-  for (const RowSet& set : rowSets())
-    if (auto error = prepareRows(set, options, downloads, *tokenizer, account)) return console.error(std::move(error));
+  TRY(prepareImages(options, downloads, account));
+  auto tokenizer = TRY(prepareTokenizer(options, downloads, account));
+  for (const RowSet& set : rowSets()) TRY(prepareRows(set, options, downloads, tokenizer, account));
   // Colour images are not downloaded but drawn, which takes a while: only say how.
   for (const char* size : {"300", "500"})
     if (const std::string folder = (fs::path(options.to) / ("mnist_" + std::string(size))).string();

@@ -81,26 +81,22 @@ Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOptions& 
 }
 
 /// Measures one study, judges and reports it. Returns the exit code of its verdicts.
-int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optional<json::Value>& lock,
-           const Console& console) {
+Exit runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optional<json::Value>& lock,
+            const Console& console) {
   const plan::Plan& plan = chosen.plan;
   if (chosen.chosen && chosen.chosen->empty())
-    return console.usage("study {}: no point satisfies {}", plan.study, options.where.value_or(""));
+    return usage("study {}: no point satisfies {}", plan.study, options.where.value_or(""));
   engine::EngineOptions engine_options = options.engine;
-  if (auto error = addResources(options.machine, engine_options)) return console.error(std::move(error));
+  TRY(addResources(options.machine, engine_options));
   // Leases keep other runs on this machine away from the same devices.
   engine_options.device_locks = machine::leaseFolder();
   if (lock) engine_options.locked_data = lockedData(*lock, plan.study);
   engine_options.results = options.results;
-  auto nodes = nodesAsked(options, console);
-  if (!nodes) return console.error(nodes);
-  engine_options.nodes = std::move(*nodes);
+  engine_options.nodes = TRY(nodesAsked(options, console));
   // The plan keeps points that --where leaves out: they may be stored, and verdicts need every cell.
   engine_options.only = chosen.chosen;
-  if (auto system = localSystem(options.machine))
-    engine_options.system = check::toJson(*system);
-  else
-    return console.error(system);
+  auto system = TRY(localSystem(options.machine));
+  engine_options.system = check::toJson(system);
   // Inside an allocation the engine stops starting trials that would not end before it does.
   auto left = cluster::secondsLeft();
   if (!left)
@@ -109,27 +105,24 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
   else if (*left)
     engine_options.ends_at = engine_options.clock->boot() + **left;
 
-  if (auto error = checkRows(plan, chosen.chosen)) return console.error(std::move(error));
+  TRY(checkRows(plan, chosen.chosen));
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
-  Expected<engine::RunOutcome> outcome =
-      engine::run(options.pilot ? simulate::pilotOf(plan) : plan, engine_options, *progress);
-  if (!outcome) return console.error(outcome);
-  if (outcome->ending == engine::Ending::Interrupted) return kInterrupted;
+  auto outcome = TRY(engine::run(options.pilot ? simulate::pilotOf(plan) : plan, engine_options, *progress));
+  if (outcome.ending == engine::Ending::Interrupted) return kInterrupted;
   // A pilot measures noise, so it ends with what the design can find, and not with verdicts.
-  if (options.pilot) return showDiagnosis(plan, options.results, outcome->null_cards, options.format, {}, {}, console);
+  if (options.pilot) return showDiagnosis(plan, options.results, outcome.null_cards, options.format, {}, {}, console);
   // The store is opened anew, since the engine has written to it. Null cards have results of their own.
-  auto store = openStore(options.results, &console);
-  if (!store) return console.error(store);
-  const store::Results results = store->loadLatest(plan, outcome->null_cards);
+  auto store = TRY(openStore(options.results, &console));
+  const store::Results results = store.loadLatest(plan, outcome.null_cards);
   // A bench names no results, so its user may not expect runs of an earlier one to count.
   size_t earlier = 0;
-  if (options.brief && outcome->ending != engine::Ending::NothingToDo) {
+  if (options.brief && outcome.ending != engine::Ending::NothingToDo) {
     int64_t newest = 0;
     for (const store::Trial& trial : results.trials) newest = std::max(newest, trial.run);
     earlier =
         size_t(std::ranges::count_if(results.trials, [&](const store::Trial& trial) { return trial.run < newest; }));
   }
-  const int code = showVerdicts(plan, results, options, console);
+  const int code = console.codeOf(showVerdicts(plan, results, options, console));
   if (earlier > 0)
     console.message("{} that {} already stored {} too; --results DIR keeps runs apart", base::counted(earlier, "run"),
                     earlier == 1 ? "was" : "were", earlier == 1 ? "counts" : "count");
@@ -138,7 +131,7 @@ int runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optio
 }
 
 /// Starts the server that shows the run to a browser, if the options ask for one.
-Expected<std::optional<report::LiveServer>> serve(const std::vector<ChosenPlan>& chosen, const RunOptions& options,
+Expected<std::optional<report::LiveServer>> serve(const ChosenPlans& chosen, const RunOptions& options,
                                                   const Console& console) {
   if (options.serve.empty()) return std::nullopt;
   // The server is another process, so it gets copies of the plans.
@@ -151,27 +144,24 @@ Expected<std::optional<report::LiveServer>> serve(const std::vector<ChosenPlan>&
 }
 
 /// Runs all selected studies in this process. Everything that can fail early does so before the first trial starts.
-int runHere(const RunOptions& options, const Console& console) {
-  const auto plans = loadPlans(options.study, options.machine, options.where, console);
-  if (!plans) return plans.code;
-  if (const std::string why = showsOneStudy(options, plans->size()); !why.empty()) return console.usage(why);
-  if (!canBeKept(*plans, console)) return kError;
-  auto lock = openLock(options, console);
-  if (!lock) return console.error(lock);
-  auto server = serve(*plans, options, console);
-  if (!server) return console.error(server);
+Exit runHere(const RunOptions& options, const Console& console) {
+  const auto plans = TRY(loadPlans(options.study, options.machine, options.where, console));
+  TRY(canShow(options, plans.size()));
+  TRY(canBeKept(plans));
+  auto lock = TRY(openLock(options, console));
+  auto server = TRY(serve(plans, options, console));
   int code = kSuccess;
-  for (const ChosenPlan& plan : *plans) {
-    code = worse(code, runOne(plan, options, *lock, console));
+  for (const ChosenPlan& plan : plans) {
+    code = worse(code, console.codeOf(runOne(plan, options, lock, console)));
     if (code == kInterrupted) break;
   }
-  if (*server) (*server)->end(code);
+  if (server) server->end(code);
   return code;
 }
 
 }  // namespace
 
-int run(const RunOptions& options, const Console& console) {
+Exit run(const RunOptions& options, const Console& console) {
   if (!options.on.empty()) return submitRun(options, console);
   if (options.detach) return detachRun(options, console, runHere);
   return runHere(options, console);
@@ -211,56 +201,50 @@ Expected<std::string> nullGpusAs(const check::System& system) {
 }
 
 /// Rehearses the points of one plan and prints the outcome.
-int rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, const RehearseOptions& options,
-                const Console& console) {
-  if (plan.points.empty() && options.where)
-    return console.usage("study {}: no point satisfies {}", plan.study, *options.where);
+Exit rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, const RehearseOptions& options,
+                 const Console& console) {
+  if (plan.points.empty() && options.where) return usage("study {}: no point satisfies {}", plan.study, *options.where);
   if (plan.points.empty()) {
     console.message("study {}: no point satisfies its rules", plan.study);
     return kNothingRan;
   }
   const std::unique_ptr<engine::ProgressListener> progress = engine::makeProgress(options.quiet);
-  Expected<engine::RehearsalOutcome> outcome = engine::rehearse(plan, engine, *progress);
-  if (!outcome) return console.error(outcome);
+  auto outcome = TRY(engine::rehearse(plan, engine, *progress));
   const report::Part part =
-      report::rehearsalPart(plan, outcome->study, {.logs = rehearsal::folderOf(options.results) + "/logs"});
+      report::rehearsalPart(plan, outcome.study, {.logs = rehearsal::folderOf(options.results) + "/logs"});
   const bool printed =
-      console.print(options.format == Format::Json ? base::prettyJson(rehearsal::toJson(outcome->study)) + "\n"
+      console.print(options.format == Format::Json ? base::prettyJson(rehearsal::toJson(outcome.study)) + "\n"
                     : part.blocks.empty()          ? ""
                                           : report::documentText({part}, console.width(), console.colourOut()));
-  if (outcome->interrupted) console.message("interrupted; rehearsals so far are kept, and the same command continues");
-  return printed ? codeOf(plan, *outcome) : kError;
+  if (outcome.interrupted) console.message("interrupted; rehearsals so far are kept, and the same command continues");
+  return printed ? codeOf(plan, outcome) : kError;
 }
 
 }  // namespace
 
-int rehearse(const RehearseOptions& options, const Console& console) {
+Exit rehearse(const RehearseOptions& options, const Console& console) {
   if (!options.study.system && options.machine.null_gpus.empty())
-    return console.usage("which GPUs? Name a machine (--system proxima) or simulated GPUs (--null-gpus 4x94GB)");
+    return usage("which GPUs? Name a machine (--system proxima) or simulated GPUs (--null-gpus 4x94GB)");
   Compilation compilation;
-  if (!openWithoutErrors(options.study, console, compilation)) return compilation.code();
-  auto system = findSystem(*compilation.program, options.study.system.value_or("local"), options.machine);
-  if (!system) return console.error(system);
+  TRY(openWithoutErrors(options.study, console, compilation));
+  auto system = TRY(findSystem(*compilation.program, options.study.system.value_or("local"), options.machine));
   // A named system is rehearsed on as many null cards as it has GPUs.
   MachineOptions machine = options.machine;
   if (options.study.system) {
-    auto cards = nullGpusAs(*system);
-    if (!cards) return console.error(cards);
-    machine.null_gpus = std::move(*cards);
+    machine.null_gpus = TRY(nullGpusAs(system));
   }
   engine::RehearsalOptions engine = options.engine;
   engine.results = options.results;
-  if (auto error = addResources(machine, engine)) return console.error(std::move(error));
-  auto plans = plansFor(*system, options.study, options.where, compilation, console);
-  if (!plans) return plans.code;
-  if (!canBeKept(*plans, console)) return kError;
+  TRY(addResources(machine, engine));
+  auto plans = TRY(plansFor(system, options.study, options.where, compilation, console));
+  TRY(canBeKept(plans));
   int code = kSuccess;
-  for (ChosenPlan& one : *plans) {
+  for (ChosenPlan& one : plans) {
     if (one.chosen)
       // A rehearsal tries only chosen points; a run keeps all of them in the plan and starts some, since judging needs
       // the whole.
       std::erase_if(one.plan.points, [&](const plan::Point& point) { return !one.chosen->contains(point.id); });
-    code = worse(code, rehearseOne(one.plan, engine, options, console));
+    code = worse(code, console.codeOf(rehearseOne(one.plan, engine, options, console)));
     if (code == kInterrupted) break;
   }
   return code;

@@ -20,41 +20,35 @@ struct StoreOptions {
   std::string other;
 };
 
-/// Shows the messages about damage that reading a store left.
-void tell(const std::vector<std::string>& messages, const Console& console) {
-  for (const std::string& message : messages) console.message(message);
-}
-
 /// Reads every line of the journals; the exit code says whether any is damaged.
-int verifyStore(const StoreOptions& options, const Console& console) {
-  auto found = store::verify(options.results);
-  if (!found) return console.error(found);
-  tell(found->notes, console);
-  for (const std::string& damage : found->damage) console.error(damage);
+Exit verifyStore(const StoreOptions& options, const Console& console) {
+  auto found = TRY(store::verify(options.results));
+  console.messages(found.notes);
+  for (const std::string& damage : found.damage) console.error(damage);
   const std::string text = fmt::format(
-      "{}: {}, {}, {}, {}, {}{}\n", options.results, base::counted(found->journals, "journal"),
-      base::counted(found->sessions, "session"), base::counted(found->runs, "run"),
-      base::counted(found->blocks, "block"), base::counted(found->trials, "trial"),
-      found->damage.empty() ? "; no problems found" : "; " + base::counted(found->damage.size(), "damaged place"));
-  return console.finish(text, found->damage.empty() ? kSuccess : kError);
+      "{}: {}, {}, {}, {}, {}{}\n", options.results, base::counted(found.journals, "journal"),
+      base::counted(found.sessions, "session"), base::counted(found.runs, "run"), base::counted(found.blocks, "block"),
+      base::counted(found.trials, "trial"),
+      found.damage.empty() ? "; no problems found" : "; " + base::counted(found.damage.size(), "damaged place"));
+  return console.finish(text, found.damage.empty() ? kSuccess : kError);
 }
 
 /// Rewrites all journals as one.
-int compactStore(const StoreOptions& options, const Console& console) {
+Exit compactStore(const StoreOptions& options, const Console& console) {
   std::vector<std::string> messages;
   auto done = store::compact(options.results, messages);
-  tell(messages, console);
-  if (!done) return console.error(done);
+  console.messages(messages);
+  if (!done) return done.takeError();
   return console.finish(fmt::format("{}: merged {}; {} bytes became {}\n", options.results,
                                     base::counted(done->journals, "journal"), done->bytes_after, done->bytes_before));
 }
 
 /// Takes over what another results folder holds; trials that are there already are only counted.
-int mergeStore(const StoreOptions& options, const Console& console) {
+Exit mergeStore(const StoreOptions& options, const Console& console) {
   std::vector<std::string> messages;
   auto merged = store::merge(options.results, options.other, messages);
-  tell(messages, console);
-  if (!merged) return console.error(merged);
+  console.messages(messages);
+  if (!merged) return merged.takeError();
   return console.finish(fmt::format("{}: added {}, {}, {} and {} from {}; {} already present\n", options.results,
                                     base::counted(merged->sessions, "session"), base::counted(merged->runs, "run"),
                                     base::counted(merged->blocks, "block"), base::counted(merged->trials, "trial"),
@@ -62,11 +56,11 @@ int mergeStore(const StoreOptions& options, const Console& console) {
 }
 
 /// Writes the store as one SQLite file.
-int exportStore(const StoreOptions& options, const Console& console) {
+Exit exportStore(const StoreOptions& options, const Console& console) {
   std::vector<std::string> messages;
   Error error = store::exportSql(options.results, options.other, messages);
-  tell(messages, console);
-  if (error) return console.error(std::move(error));
+  console.messages(messages);
+  if (error) return error;
   return console.finish(fmt::format("{}\n", options.other));
 }
 
@@ -77,7 +71,7 @@ void addStoreTools(const Commands& to) {
   store.footer(kPlainExitCodes);
   store.require_subcommand(1);
   // The verbs differ in one argument, so they share one struct and one function that declares them.
-  const auto add = [&](const char* name, const char* help, int (*run)(const StoreOptions&, const Console&),
+  const auto add = [&](const char* name, const char* help, Exit (*run)(const StoreOptions&, const Console&),
                        const char* other, const char* other_help, const char* type) {
     auto [command, options] = Commands{store, to.asked}.add(name, help, run);
     if (other) command.add_option(other, options.other, other_help)->required()->type_name(type);
@@ -102,28 +96,25 @@ std::string trials(unsigned number) { return base::counted(number, "trial"); }
 
 /// Re-reads metrics of one study from the kept output of its commands. Returns kSomeUndecided if some trials could not
 /// be read again: their old values no longer count.
-int extractOne(const plan::Plan& plan, const MeasuredOptions& options, const Console& console) {
+Exit extractOne(const plan::Plan& plan, const MeasuredOptions& options, const Console& console) {
   engine::Resources resources;
-  if (auto error = addResources(options.machine, resources)) return console.error(std::move(error));
-  auto outcome = engine::extract(plan, options.results, resources.command_worker);
-  if (!outcome) return console.error(outcome);
-  for (const std::string& message : outcome->messages) console.message(message);
-  for (const auto& [why, number] : outcome->refused)
-    console.message("{} could not be re-read: {}", trials(number), why);
+  TRY(addResources(options.machine, resources));
+  auto outcome = TRY(engine::extract(plan, options.results, resources.command_worker));
+  console.messages(outcome.messages);
+  for (const auto& [why, number] : outcome.refused) console.message("{} could not be re-read: {}", trials(number), why);
   std::string text =
-      fmt::format("study {}: re-read {}, {} unchanged", plan.study, trials(outcome->read), outcome->as_before);
-  if (outcome->not_kept > 0) text += fmt::format("; {} had no stored output", trials(outcome->not_kept));
+      fmt::format("study {}: re-read {}, {} unchanged", plan.study, trials(outcome.read), outcome.as_before);
+  if (outcome.not_kept > 0) text += fmt::format("; {} had no stored output", trials(outcome.not_kept));
   if (!console.print(text + "\n")) return kError;
-  return outcome->refused.empty() && outcome->not_kept == 0 ? kSuccess : kSomeUndecided;
+  return outcome.refused.empty() && outcome.not_kept == 0 ? kSuccess : kSomeUndecided;
 }
 
 }  // namespace
 
-int extract(const MeasuredOptions& options, const Console& console) {
-  const auto plans = loadMeasured(options, console);
-  if (!plans) return plans.code;
+Exit extract(const MeasuredOptions& options, const Console& console) {
+  const auto plans = TRY(loadMeasured(options, console));
   int code = kSuccess;
-  for (const ChosenPlan& one : *plans) code = worse(code, extractOne(one.plan, options, console));
+  for (const ChosenPlan& one : plans) code = worse(code, console.codeOf(extractOne(one.plan, options, console)));
   return code;
 }
 

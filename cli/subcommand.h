@@ -20,7 +20,7 @@
 namespace expc::cli {
 
 /// The call that the command line asks for. The chosen subcommand sets it during parsing; main calls it afterwards.
-using Asked = std::function<int(const Console&)>;
+using Asked = std::function<Exit(const Console&)>;
 
 /// The commands of the program, or those of a command that has some.
 struct Commands {
@@ -31,7 +31,7 @@ struct Commands {
   /// struct, which the command's callback keeps alive. `footer` ends its help; without one, CLI11 uses the footer of
   /// `parent`.
   template <typename Options>
-  std::pair<CLI::App&, Options&> add(const char* name, const char* help, int (*run)(const Options&, const Console&),
+  std::pair<CLI::App&, Options&> add(const char* name, const char* help, Exit (*run)(const Options&, const Console&),
                                      const char* footer = nullptr) const {
     const auto options = std::make_shared<Options>();
     CLI::App* command = parent.add_subcommand(name, help);
@@ -101,8 +101,8 @@ void addDataTools(const Commands& to);
 void addStoreTools(const Commands& to);
 
 /// Answers `expc complete-words …`, which the scripts of cli/completion call: prints the words that could stand at the
-/// cursor. Commands, options and choices are those that `app` declares. Returns the exit code.
-int printCompletion(CLI::App& app, const std::vector<std::string>& arguments, const Console& console);
+/// cursor. Commands, options and choices are those that `app` declares.
+Exit printCompletion(CLI::App& app, const std::vector<std::string>& arguments, const Console& console);
 
 /// Returns the names of the workloads of a built-in module ("std.image", "image") or of a file, as far as it can be
 /// read; empty if it cannot be opened.
@@ -112,6 +112,6 @@ std::vector<std::string> workloadsOf(const std::string& module);
 std::vector<std::string> shellWords(const std::string& line);
 
 /// `expc completion SHELL`: prints the script that a shell loads.
-int printCompletionScript(const std::string& shell, const Console& console);
+Exit printCompletionScript(const std::string& shell, const Console& console);
 
 }  // namespace expc::cli

@@ -104,8 +104,7 @@ Expected<std::optional<machine::NullGpus>> nullGpusOf(const MachineOptions& opti
 }
 
 Error addResources(const MachineOptions& options, engine::Resources& resources) {
-  auto null_gpus = TRY(nullGpusOf(options));
-  resources.null_gpus = std::move(null_gpus);
+  resources.null_gpus = TRY(nullGpusOf(options));
   // A worker that was named runs on every device, so no second one is looked for.
   if (resources.worker.empty()) resources.cuda_worker = besideThis("expc-worker-cuda");
   if (resources.worker.empty()) resources.worker = besideThis("expc-worker");

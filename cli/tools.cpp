@@ -21,6 +21,7 @@
 #include "compiler/editor/module_page.h"
 #include "compiler/editor/server.h"
 #include "compiler/parse/parse.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
@@ -53,16 +54,15 @@ std::string allKinds(const editor::TextStyle& style) {
 }
 
 /// Prints the page of a diagnostic, or the list of all.
-int explain(const ExplainOptions& options, const Console& console) {
+Exit explain(const ExplainOptions& options, const Console& console) {
   std::string text;
   if (options.list || !options.code) {
     text = allKinds({.colour = console.colourOut()});
   } else {
     const std::optional<diag::Kind> kind = editor::find(*options.code);
     if (!kind)
-      return console.usage(
-          "unknown diagnostic '{}'; {}", *options.code,
-          diag::didYouMean(*options.code, editor::names(), "'expc explain' without a code lists all of them"));
+      return usage("unknown diagnostic '{}'; {}", *options.code,
+                   diag::didYouMean(*options.code, editor::names(), "'expc explain' without a code lists all of them"));
     text = editor::renderMarkdown(editor::page(*kind), {console.textWidth(), console.colourOut()});
   }
   return console.finish(text);
@@ -112,47 +112,43 @@ std::string allModules() {
   return out;
 }
 
-/// Returns the page of a module or file; nothing after saying why. A word that can be no file gets suggestions of
-/// modules instead of "cannot read".
-std::optional<editor::ModulePage> pageNamed(const std::string& what, const Console& console) {
+/// Returns the page of a module or file. A word that can be no file gets suggestions of modules instead of "cannot
+/// read".
+Expected<editor::ModulePage> pageNamed(const std::string& what, const Console& console) {
   const std::string bare = what.starts_with("std.") ? what.substr(4) : what;
   // A word without a slash or ending can only be meant as a module.
   if (!stdlib::module(bare) && what.find('/') == std::string::npos && !what.ends_with(".exp")) {
     std::vector<std::string> names;
     for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
-    console.error("unknown module '{}'; {}", what,
-                  diag::didYouMean("std." + bare, names, "'expc doc' lists them, a file ends in .exp"));
-    return std::nullopt;
+    return failure("unknown module '{}'; {}", what,
+                   diag::didYouMean("std." + bare, names, "'expc doc' lists them, a file ends in .exp"));
   }
   Compilation compilation;
   auto page = pageOf(what, compilation);
-  if (page && compilation.emitter.errors() == 0) return std::move(*page);
-  if (page)
-    showDiagnostics(compilation, console);
-  else
-    console.error("cannot read {}: {}", what, toString(page.takeError()));
-  return std::nullopt;
+  if (!page) return failure("cannot read {}: {}", what, page.takeError());
+  if (compilation.emitter.errors() == 0) return std::move(**page);
+  showDiagnostics(compilation, console);
+  return ended(kError, "");
 }
 
 /// Prints the page of a module, or the list of all modules.
-int doc(const DocOptions& options, const Console& console) {
+Exit doc(const DocOptions& options, const Console& console) {
   std::string text;
   if (!options.module) {
     text = allModules();
   } else {
-    std::optional<editor::ModulePage> page = pageNamed(*options.module, console);
-    if (!page) return kError;
+    editor::ModulePage page = TRY(pageNamed(*options.module, console));
     if (options.workload) {
-      const std::vector<std::string>& names = page->workloads;
+      const std::vector<std::string>& names = page.workloads;
       if (!is_contained(names, *options.workload)) {
         const std::string all = names.empty() ? "none" : llvm::join(names, ", ");
-        return console.error("{} has no workload '{}'; {}", page->title, *options.workload,
-                             diag::didYouMean(*options.workload, names, fmt::format("it has {}", all)));
+        return failure("{} has no workload '{}'; {}", page.title, *options.workload,
+                       diag::didYouMean(*options.workload, names, fmt::format("it has {}", all)));
       }
-      editor::keepWorkload(*page, *options.workload);
+      editor::keepWorkload(page, *options.workload);
     }
-    text = options.markdown ? editor::renderMarkdown(*page)
-                            : editor::renderText(*page, {console.textWidth(), console.colourOut()});
+    text = options.markdown ? editor::renderMarkdown(page)
+                            : editor::renderText(page, {console.textWidth(), console.colourOut()});
   }
   return console.finish(text);
 }
@@ -181,21 +177,20 @@ struct NewOptions {
 };
 
 /// Writes a starter under a new name and prints the commands that come next.
-int newStudy(const NewOptions& options, const Console& console) {
+Exit newStudy(const NewOptions& options, const Console& console) {
   const auto* starter = std::ranges::find(kStarters, options.workload, [](const auto& one) { return one.first; });
   if (starter == std::end(kStarters)) {
     std::vector<std::string> names;
     for (const auto& [workload, file] : kStarters) names.emplace_back(workload);
-    return console.usage(
-        "unknown starter '{}'; {}", options.workload,
-        diag::didYouMean(options.workload, names, fmt::format("--workload takes {}", fmt::join(names, ", "))));
+    return usage("unknown starter '{}'; {}", options.workload,
+                 diag::didYouMean(options.workload, names, fmt::format("--workload takes {}", fmt::join(names, ", "))));
   }
   std::filesystem::path path = options.name;
   if (path.extension() != ".exp") path += ".exp";
   const std::string name = path.stem().string();
   // The study is called like its file, so the file's name must be a name of the language.
   if (!parse::isName(name))
-    return console.usage(
+    return usage(
         "'{}' cannot name a study: a name has letters, digits and _, does not start with a digit, and is "
         "not a word of the language",
         name);
@@ -203,12 +198,11 @@ int newStudy(const NewOptions& options, const Console& console) {
   constexpr std::string_view kStudy = "\nstudy starter {";
   std::string text(*starterText(starter->second));
   if (options.from) {
-    auto output = files::read(*options.from);
-    if (!output) return console.error(output);
-    auto made = starterFrom((*output)->getBuffer(), *options.from);
+    auto output = TRY(files::read(*options.from));
+    auto made = starterFrom(output->getBuffer(), *options.from);
     if (!made)
-      return console.error("{}: unknown format (known: {}); read other formats with `outputs csv(\"{}\")` or `json`",
-                           *options.from, readersText(), *options.from);
+      return failure("{}: unknown format (known: {}); read other formats with `outputs csv(\"{}\")` or `json`",
+                     *options.from, readersText(), *options.from);
     text = std::move(*made);
   }
   text.replace(text.find(kStudy), kStudy.size(), "\nstudy " + name + " {");
@@ -221,10 +215,10 @@ int newStudy(const NewOptions& options, const Console& console) {
   for (auto& [file, content] : written) {
     check::replaceAll(content, "starter.py", name + ".py");
     if (!options.force && files::isThere(file))
-      return console.error("{} exists; choose another name, or replace it with --force", file);
+      return failure("{} exists; choose another name, or replace it with --force", file);
   }
   for (const auto& [file, content] : written) {
-    if (Error error = files::write(file, content)) return console.error("cannot write {}", toString(std::move(error)));
+    if (Error error = files::write(file, content)) return failure("cannot write {}", std::move(error));
     said += fmt::format("wrote {}\n", file);
   }
   return console.finish(said + fmt::format("  expc check {0}\n  expc plan {0}\n  expc run {0}{1}\n", shown,
@@ -260,7 +254,7 @@ void addFmt(const Commands& to) {
 }
 
 /// Serves an editor. A person who calls it in a terminal is told what it is for, and it serves nevertheless.
-int lsp(const bool&, const Console& console) {
+Exit lsp(const bool&, const Console& console) {
   if (isatty(STDIN_FILENO) == 1)
     console.message(
         "expc lsp talks to an editor over standard input and output; docs/editors.md shows how to set one up");

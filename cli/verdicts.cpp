@@ -33,10 +33,10 @@ namespace {
 
 /// Prints the breakdown of time for every pair of points with this change, and counts the pairs that lack profile
 /// trials.
-int showExplanation(const describe::Findings& findings, const ReportOptions& options, const Console& console) {
+Exit showExplanation(const describe::Findings& findings, const ReportOptions& options, const Console& console) {
   const plan::Plan& plan = findings.plan;
   auto pairs = describe::pairsOf(plan, options.explain);
-  if (!pairs) return console.error(base::printable(toString(pairs.takeError())));
+  if (!pairs) return failure("{}", base::printable(toString(pairs.takeError())));
   std::vector<report::Block> parts;
   json::Array explained;
   for (const auto& [treated, baseline] : *pairs) {
@@ -88,12 +88,11 @@ Expected<const report::Chart*> chosen(const std::vector<report::Chart>& charts, 
 }
 
 /// Draws the chart that the options choose into a file and prints that file's name.
-int drawOne(const std::vector<report::Chart>& charts, const ReportOptions& options, const Console& console) {
+Exit drawOne(const std::vector<report::Chart>& charts, const ReportOptions& options, const Console& console) {
   const char* format = wordOf(options.format);
-  auto chart = chosen(charts, options.chart);
-  if (!chart) return console.error(chart);
-  const std::string path = options.to.empty() ? fileName((*chart)->name) + "." + format : options.to;
-  if (Error error = exports::drawChart(**chart, format, path)) return console.error(std::move(error));
+  auto chart = TRY(chosen(charts, options.chart));
+  const std::string path = options.to.empty() ? fileName(chart->name) + "." + format : options.to;
+  TRY(exports::drawChart(*chart, format, path));
   return console.finish(base::printable(path) + "\n");
 }
 
@@ -102,13 +101,12 @@ int drawOne(const std::vector<report::Chart>& charts, const ReportOptions& optio
 Expected<store::Store> openStore(const std::string& folder, const Console* console) {
   std::vector<std::string> messages;
   auto store = store::Store::openForReading(folder, messages);
-  for (const std::string& message : messages)
-    if (console) console->message(message);
+  if (console) console->messages(messages);
   return store;
 }
 
-int showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
-                 const Console& console) {
+Exit showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
+                  const Console& console) {
   // Judged once; the page, the text and the exit code all come from it.
   const describe::Conclusions judgement = simulate::judge(plan, results);
   const describe::Findings findings{plan, judgement, results};
@@ -157,13 +155,13 @@ std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::s
   return std::nullopt;
 }
 
-std::string showsOneStudy(const ReportOptions& options, size_t studies) {
+Error canShow(const ReportOptions& options, size_t studies) {
   // A document, a picture and a page under a given name are of one study each; text can follow text.
   const char* what = options.format == Format::Json   ? "a document"
                      : options.format != Format::Text ? "a picture"
                      : !options.html.empty()          ? "a page"
                                                       : nullptr;
-  return what ? tooManyStudies(options.study, studies, what) : "";
+  return what ? oneStudy(options.study, studies, what) : Error::success();
 }
 
 // Order: an interrupt ends everything, errors come before verdicts, and among these the worst verdict decides.
@@ -174,23 +172,22 @@ int worse(int first, int second) {
   return *std::min(std::ranges::find(kOrder, first), std::ranges::find(kOrder, second));
 }
 
-int report(const ReportOptions& options, const Console& console) {
+Exit report(const ReportOptions& options, const Console& console) {
   std::optional<store::Store> store;
-  const auto plans = loadMeasured(options, console, &store);
-  if (!plans) return plans.code;
+  const auto plans = TRY(loadMeasured(options, console, &store));
   // Options of pictures are refused for other formats rather than ignored.
   const bool picture = options.format != Format::Text && options.format != Format::Json;
   if (!picture && (!options.chart.empty() || !options.to.empty()))
-    return console.error("--chart and --to need --format svg, png or pdf"), kUsage;
-  if (const std::string why = showsOneStudy(options, plans->size()); !why.empty()) return console.usage(why);
+    return usage("--chart and --to need --format svg, png or pdf");
+  TRY(canShow(options, plans.size()));
   int code = kSuccess;
-  for (const ChosenPlan& one : *plans) {
+  for (const ChosenPlan& one : plans) {
     const store::Results results =
         options.machine.null_gpus.empty() ? store->load(one.plan) : store->loadLatest(one.plan, true);
     // The store is not needed after the last study. For a large study it is a fifth of all memory, and judging needs
     // the most.
-    if (&one == &plans->back()) store.reset();
-    code = worse(code, showVerdicts(one.plan, results, options, console));
+    if (&one == &plans.back()) store.reset();
+    code = worse(code, console.codeOf(showVerdicts(one.plan, results, options, console)));
   }
   return code;
 }

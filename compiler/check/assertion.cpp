@@ -76,7 +76,7 @@ struct AssertionChecker {
   /// Resolves the subject and its selectors; false after a report.
   bool subject() {
     const ast::Expr* expr = declaration.subject.get();
-    auto* index = std::get_if<ast::IndexExpr>(&expr->node);
+    auto* index = expr->as<ast::IndexExpr>();
     if (index) expr = index->base.get();
     const ast::Identifier* word = wordOf(*expr);
     if (!word) return noSubject(*expr);
@@ -92,15 +92,15 @@ struct AssertionChecker {
       for (const ast::CallArgument& selector : index->selectors) pin(selector);
     // A series is no single value; compared by max_gap it is one.
     if (!subject || comparison() || !metric().series) return subject.has_value();
-    return errors::seriesValue(emitter, word->range, metric());
+    return seriesValue(emitter, word->range, metric());
   }
 
   /// Reports an expression in the place of a subject, and says how to write it.
   bool noSubject(const ast::Expr& expr) {
-    auto builder = emitter.build(expr.range, CriterionShape, name, "must judge a metric or a comparison");
-    const auto* call = std::get_if<ast::CallExpr>(&expr.node);
+    auto builder = emitter.emit(expr.range, CriterionShape, name, "must judge a metric or a comparison");
+    const auto* call = expr.as<ast::CallExpr>();
     const ast::Expr* other = declaration.bound.get();
-    if (const auto* index = other ? std::get_if<ast::IndexExpr>(&other->node) : nullptr) other = index->base.get();
+    if (const auto* index = other ? other->as<ast::IndexExpr>() : nullptr) other = index->base.get();
     const ast::Identifier* word = other ? wordOf(*other) : nullptr;
     if (word && (study.findComparison(word->name) >= 0 || study.findMetric(word->name) >= 0)) {
       const auto written = [&](source::Range range) { return context.written(range); };
@@ -108,25 +108,26 @@ struct AssertionChecker {
       sign.front() = sign.front() == '<' ? '>' : sign.front() == '>' ? '<' : sign.front();
       turned = true;
       const std::string mended = fmt::format("{} {} {}", written(declaration.bound->range), sign, written(expr.range));
-      return builder.note("the subject stands first: '{}'", mended).fix(declaration.range, mended).refuse();
+      return builder.note("the subject stands first: '{}'", mended).fix(declaration.range, mended);
     }
-    if (std::holds_alternative<ast::BinaryExpr>(expr.node))
+    if (expr.as<ast::BinaryExpr>())
       builder.note("a metric may be derived: 'metric total = a + b', and 'total' judged");
     else if (!call)
       builder.note("write its name, and '[factor = level]' to look at one level");
-    if (!call) return builder.refuse();
+    if (!call) return builder;
     const std::string& function = call->callee.parts.back().name;
     const bool aggregates = words::find(words::Role::Comparison, function);
     if (aggregates) builder.note("say over what, as in 'geomean(gain) over program'");
     if (!aggregates || words::find(words::Role::Taken, function))
       builder.note("of trials write the name alone; with a confidence the claim is about their median");
-    return builder.refuse();
+    return builder;
   }
 
   /// Checks one selector `[factor = level]`.
   void pin(const ast::CallArgument& selector) {
     if (!selector.name)
-      return emitter.emit(selector.value->range, CriterionShape, name, "has a selector that is not 'factor = level'");
+      return void(
+          emitter.emit(selector.value->range, CriterionShape, name, "has a selector that is not 'factor = level'"));
     if (const auto factor = context.factor(*selector.name)) return pinAt(*factor, *selector.name, *selector.value);
     unknown = true;
   }
@@ -140,9 +141,8 @@ struct AssertionChecker {
     // `previous` has no partner at the first level.
     for (const Comparison* at = comparison(); at; at = study.comparison(at->inner)) {
       if (at->over != factor || *level != (at->previous ? 0 : at->against)) continue;
-      emitter.build(value.range, SelectsBaseline, at->name, study.factors[factor].levels[*level].label)
-          .note(at->range, "the comparison is declared here")
-          .emit();
+      emitter.emit(value.range, SelectsBaseline, at->name, study.factors[factor].levels[*level].label)
+          .note(at->range, "the comparison is declared here");
     }
   }
 
@@ -150,9 +150,8 @@ struct AssertionChecker {
   bool bind(unsigned factor, source::Range range) {
     if (comparison() && comparison()->lacks(factor)) return goneFactor(context, *comparison(), factor, range);
     if (bound_at[factor].isValid())
-      return emitter.build(range, QuantifiedTwice, study.factors[factor].name)
-          .note(bound_at[factor], "it is bound here")
-          .refuse();
+      return emitter.emit(range, QuantifiedTwice, study.factors[factor].name)
+          .note(bound_at[factor], "it is bound here");
     bound_at[factor] = range;
     return true;
   }
@@ -179,7 +178,7 @@ struct AssertionChecker {
     if (quantifier.share ? least.sign() > 0 && !(Rational(1) < least)
                          : number.dimension.isPlain() && least.isInteger() && least.sign() > 0)
       return;
-    emitter.emit(expr.range, errors::OutOfRange, "the number behind 'at least'", value->toString(),
+    emitter.emit(expr.range, OutOfRange, "the number behind 'at least'", value->toString(),
                  "a whole number from 1, or a share up to 100%");
   }
 
@@ -195,7 +194,7 @@ struct AssertionChecker {
       most = (most * Rational(int64_t(levels))).value_or(quantifier.least);
     }
     if (!(most < quantifier.least)) return;
-    emitter.emit(expr.range, errors::OutOfRange, "the number behind 'at least'", quantifier.least.toString(),
+    emitter.emit(expr.range, OutOfRange, "the number behind 'at least'", quantifier.least.toString(),
                  fmt::format("at most {}, the number of combinations", most.toString()));
   }
 
@@ -252,7 +251,7 @@ struct AssertionChecker {
   /// `where method == lora` tells what the criterion means for a factor that nothing else binds: it pins that
   /// level.
   void narrow(const ast::Expr& expr) {
-    auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
+    auto* binary = expr.as<ast::BinaryExpr>();
     if (!binary) return;
     if (binary->op == ast::BinaryOp::And) {
       narrow(*binary->left);
@@ -266,7 +265,7 @@ struct AssertionChecker {
 
   /// The number of parts of `a and b and …` that are the word `feasible`.
   static unsigned feasibleParts(const ast::Expr& expr) {
-    auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
+    auto* binary = expr.as<ast::BinaryExpr>();
     if (binary && binary->op == ast::BinaryOp::And) return feasibleParts(*binary->left) + feasibleParts(*binary->right);
     const ast::Identifier* word = wordOf(expr);
     return word && word->name == "feasible" ? 1 : 0;
@@ -283,18 +282,16 @@ struct AssertionChecker {
     // A use elsewhere, as in `feasible or gpus > 1`, cannot be separated from the condition.
     if (feasible > feasibleParts(*declared.where))
       emitter
-          .build(declared.where->range, CriterionShape, name,
-                 "must ask 'feasible' beside other conditions, joined by 'and'")
-          .note("it leaves out the points that are expected to run out of memory, whatever else is asked")
-          .emit();
+          .emit(declared.where->range, CriterionShape, name,
+                "must ask 'feasible' beside other conditions, joined by 'and'")
+          .note("it leaves out the points that are expected to run out of memory, whatever else is asked");
     if (feasible > 0 && assertion.infeasible)
       emitter.emit(declared.where->range, CriterionShape, name,
                    "asks for points that are both feasible and infeasible");
     if (feasible > 0 && study.workload->estimates.empty())
-      emitter.build(declared.where->range, FeasibleWithoutEstimate, study.workload->name)
+      emitter.emit(declared.where->range, FeasibleWithoutEstimate, study.workload->name)
           .note(
-              "it asks for estimates before the run; write 'infeasible or …' as the claim for what runs out of memory")
-          .emit();
+              "it asks for estimates before the run; write 'infeasible or …' as the claim for what runs out of memory");
     for (unsigned parameter : parametersOf(*quantifier.where)) {
       int factor = study.factor_of[parameter];
       if (factor < 0 || known[factor]) continue;
@@ -339,7 +336,7 @@ struct AssertionChecker {
 
   /// The selectors that the claim has, as written, with a comma behind them; "" if it has none.
   std::string selected() const {
-    const auto* index = std::get_if<ast::IndexExpr>(&declaration.subject->node);
+    const auto* index = declaration.subject->as<ast::IndexExpr>();
     if (!index) return "";
     const ast::CallArgument &begin = index->selectors.front(), &end = index->selectors.back();
     const source::Range first = begin.name ? begin.name->range : begin.value->range;
@@ -385,10 +382,9 @@ struct AssertionChecker {
       if (const auto& source = study.metrics[one].source; !source || source->optional) return;
     const Metric& first = study.metrics[read.front()];
     emitter
-        .build(declaration.subject->range, CriterionShape, name,
-               fmt::format("asks whether '{}' is absent, and no trial that counts lacks it", subjectName()))
-        .note(first.range, "write 'optional' here if the output may lack it")
-        .emit();
+        .emit(declaration.subject->range, CriterionShape, name,
+              fmt::format("asks whether '{}' is absent, and no trial that counts lacks it", subjectName()))
+        .note(first.range, "write 'optional' here if the output may lack it");
   }
 
   Dimension dimension() const { return study.dimensionOf(assertion.comparison, assertion.metric); }
@@ -411,9 +407,8 @@ struct AssertionChecker {
       return std::ranges::any_of(row.metrics, [&](const auto& cell) { return publishes(cell.first); });
     });
     if (!there)
-      emitter.build(declaration.like->range, NotPublished, published.name, metric().name)
-          .note(published.range, "the reference is declared here")
-          .emit();
+      emitter.emit(declaration.like->range, NotPublished, published.name, metric().name)
+          .note(published.range, "the reference is declared here");
     // Without `within` agreement means 10 %.
     assertion.agreement = *Rational::make(1, 10);
     if (!declaration.like_within) return;
@@ -433,13 +428,13 @@ struct AssertionChecker {
     const Value::Number& number = std::get<Value::Number>(value->node);
     if (number.dimension == dimension()) return number.value;
     if (dimension().isPlain() && number.dimension == Dimension::share()) return number.value;
-    auto builder = emitter.build(expr.range, errors::UnitMismatch, fmt::format("'{}'", subjectName()),
-                                 describe(Type::number(dimension())), what, describe(Type::number(number.dimension)));
+    auto builder = emitter.emit(expr.range, UnitMismatch, fmt::format("'{}'", subjectName()),
+                                describe(Type::number(dimension())), what, describe(Type::number(number.dimension)));
     if (dimension() == Dimension::ratio()) builder.note("a Ratio is written with 'x', as in 1.2x");
     if (dimension() == Dimension::share()) builder.note("a Share is written with '%', as in 95%");
     if (!dimension().isPure() && number.dimension.isPlain())
       builder.note("write its unit, as in {}{}", context.written(expr.range), dimension().baseUnit());
-    return builder.refuse();
+    return builder;
   }
 
   /// Checks `>= bound` or `within low..high`, and that it can be reached.
@@ -457,7 +452,7 @@ struct AssertionChecker {
       if (!low || !high) return;
       source::Range range = source::join(declaration.band_low->range, declaration.band_high->range);
       const std::string first = written(*declaration.band_low), last = written(*declaration.band_high);
-      if (*high <= *low) return emitter.emit(range, EmptyBand, first, last);
+      if (*high <= *low) return void(emitter.emit(range, EmptyBand, first, last));
       std::string text = fmt::format("within {}..{}", first, last);
       if (declaration.give) give(*low, *high, text);
       assertion.bound = {Relation::Within, low->toDouble(), high->toDouble(), std::move(text)};
@@ -466,9 +461,8 @@ struct AssertionChecker {
     }
     auto relation = declaration.relation ? relationOf(opOf(*declaration.relation)) : std::nullopt;
     if (!relation || !declaration.bound)
-      return emitter.build(declaration.subject->range, CriterionShape, name, "has no bound that can be judged")
-          .note("write '>= 1.2x', '<= 80GiB' or 'within 0.9x..1.1x'")
-          .emit();
+      return void(emitter.emit(declaration.subject->range, CriterionShape, name, "has no bound that can be judged")
+                      .note("write '>= 1.2x', '<= 80GiB' or 'within 0.9x..1.1x'"));
     auto low = limit(*declaration.bound, "the bound");
     if (!low) return;
     assertion.bound = boundOf(*relation, *low, written(*declaration.bound));
@@ -491,20 +485,19 @@ struct AssertionChecker {
       return true;
     };
     if (!move(low, -1, *declaration.band_low) || !move(high, 1, *declaration.band_high))
-      return emitter.emit(declaration.give->range, errors::NumberTooLarge, text);
+      return void(emitter.emit(declaration.give->range, NumberTooLarge, text));
     const std::string band = llvm::join(ends, "..");
-    auto old = emitter.build(declaration.give->range, diag::DeprecatedSpelling, "'give'",
-                             fmt::format("write 'within {}'", band));
+    auto old = emitter.emit(declaration.give->range, diag::DeprecatedSpelling, "'give'",
+                            fmt::format("write 'within {}'", band));
     const source::Range whole = source::join(declaration.band_low->range, declaration.give->range);
     // A comment between the ends would be lost.
     if (context.written(whole).find("//") == std::string::npos) old.fix(whole, band);
-    old.emit();
     text += " give " + context.written(declaration.give->range);
   }
 
   /// A multiple of an end of a band as it is written: of a literal in its own unit, of anything else as a product.
   std::string scaled(const ast::Expr& end, const Rational& factor) const {
-    const auto* literal = std::get_if<ast::NumberLiteral>(&end.node);
+    const auto* literal = end.as<ast::NumberLiteral>();
     const auto number = literal ? Rational::parse(literal->digits) : std::nullopt;
     const auto product = number ? *number * factor : std::nullopt;
     if (product && product->toString().find('/') == std::string::npos) return product->toString() + literal->unit;
@@ -524,9 +517,9 @@ void reportSilent(diag::Emitter& emitter, const Study& study, const std::string&
   for (const unsigned factor : factors) names.push_back(fmt::format("'{}'", study.factors[factor].name));
   const Factor& first = study.factors[factors.front()];
   const std::string quantified = names.size() == 1 ? first.name : "*";
-  auto builder = emitter.build(range, CriterionSilent, criterion, diag::list(names));
+  auto builder = emitter.emit(range, CriterionSilent, criterion, diag::list(names));
   if (!assertion.metric || first.levels.empty())
-    return builder.note("quantify it, as in 'forall {}:'", quantified).emit();
+    return void(builder.note("quantify it, as in 'forall {}:'", quantified));
   const std::string& subject = study.nameOf(assertion.comparison, assertion.metric);
   const bool ratio = study.dimensionOf(assertion.comparison, assertion.metric) == Dimension::ratio();
   // Propose a level at which the comparison has a value: not its baseline.
@@ -541,18 +534,15 @@ void reportSilent(diag::Emitter& emitter, const Study& study, const std::string&
   std::string aggregated;
   if (over == std::string::npos)
     aggregated = fmt::format(", or aggregate it: '{}({}) over {}'", ratio ? "geomean" : "mean", subject, first.name);
-  builder
-      .note(assertion.subject_range, "quantify it, as in 'forall {}:', {}select a level, as in '{}'{}", quantified,
-            over == std::string::npos ? "" : "or ", selected, aggregated)
-      .emit();
+  builder.note(assertion.subject_range, "quantify it, as in 'forall {}:', {}select a level, as in '{}'{}", quantified,
+               over == std::string::npos ? "" : "or ", selected, aggregated);
 }
 
 std::optional<Rational> properShare(StudyScope& context, const ast::Expr& expr, std::string_view what) {
   auto value = context.constant(expr, Type::number(Dimension::share()), what);
   if (!value) return std::nullopt;
   if (value->asNumber()->sign() > 0 && *value->asNumber() < Rational(1)) return *value->asNumber();
-  return context.emitter.refuse(expr.range, errors::OutOfRange, std::string(what), value->toString(),
-                                "above 0% and below 100%");
+  return context.emitter.emit(expr.range, OutOfRange, std::string(what), value->toString(), "above 0% and below 100%");
 }
 
 bool refuseUnreachable(StudyScope& context, const Subject& subject, const Bound& bound, source::Range range,
@@ -575,12 +565,11 @@ bool refuseUnreachable(StudyScope& context, const Subject& subject, const Bound&
                         (Rational(1) < low || (bound.relation == Greater && low == Rational(1)));
   if (!too_low && !too_high) return false;
   context.emitter
-      .build(range, UnreachableBound, fmt::format("'{}'", context.study.nameOf(subject.comparison, subject.metric)),
-             bound.text)
+      .emit(range, UnreachableBound, fmt::format("'{}'", context.study.nameOf(subject.comparison, subject.metric)),
+            bound.text)
       .note("{}", share      ? "a Share lies between 0% and 100%"
                   : quotient ? "a ratio of two measurements is above zero"
-                             : "its values are never negative")
-      .emit();
+                             : "its values are never negative");
   return true;
 }
 
@@ -597,13 +586,12 @@ void refuseEquality(Claiming& claiming, const ast::Assertion& declaration, const
       study.metrics[*assertion.metric].exact)
     return;
   claiming.context.emitter
-      .build(declaration.bound ? declaration.bound->range : confidence, EqualityWithConfidence,
-             study.nameOf(assertion.comparison, assertion.metric))
+      .emit(declaration.bound ? declaration.bound->range : confidence, EqualityWithConfidence,
+            study.nameOf(assertion.comparison, assertion.metric))
       .note("{}", study.dimensionOf(assertion.comparison, assertion.metric) == Dimension::ratio()
                       ? "write a band: 'within 0.98x..1.02x'"
                       : fmt::format("write a band around {}: 'within LOW..HIGH'",
-                                    claiming.context.written(declaration.bound->range)))
-      .emit();
+                                    claiming.context.written(declaration.bound->range)));
 }
 
 }  // namespace expc::check

@@ -14,11 +14,7 @@
 
 namespace expc::check {
 
-namespace errors {
-
 EXPC_DIAGNOSTIC(BadService, "the service '{0}' {1}");
-
-}  // namespace errors
 
 /// A program while it is being checked.
 struct Checking : Context {

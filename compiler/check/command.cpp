@@ -122,7 +122,7 @@ struct CommandChecker {
 
   /// Starts the report of what is wrong with the command.
   diag::Builder bad(source::Range range, std::string_view why) {
-    return emitter.build(range, BadCommand, declaration.name.name, why);
+    return emitter.emit(range, BadCommand, declaration.name.name, why);
   }
 
   /// Checks the arguments of one program and takes them over.
@@ -133,15 +133,14 @@ struct CommandChecker {
       for (const ast::Text& text : argument.texts) {
         checkTemplate(text);
         if (!argument.options && isShellWord(text.value) && !std::exchange(said, true))
-          emitter.build(text.range, ShellWord, text.value)
-              .note("to use a shell, run one: [\"sh\", \"-c\", \"…\"], and list the files that it reads in 'inputs'")
-              .emit();
+          emitter.emit(text.range, ShellWord, text.value)
+              .note("to use a shell, run one: [\"sh\", \"-c\", \"…\"], and list the files that it reads in 'inputs'");
         made.texts.push_back(text.value);
       }
       if (argument.options) checkOptions(written, argument, made);
     }
     const bool none = arguments.empty() || arguments[0].options;
-    if (none || arguments[0].texts[0].empty()) bad(written.range, "has no program").emit();
+    if (none || arguments[0].texts[0].empty()) bad(written.range, "has no program");
     return arguments;
   }
 
@@ -163,7 +162,7 @@ struct CommandChecker {
         if (named)
           error.guess(parse::writtenRange(of.context.sources, text.range, at, at + 1 + name.size()),
                       fmt::format("${{{}}}", name.str()));
-        return error.note("write '${{{}}}', or '$$' for a dollar sign", named ? name.str() : "gpus").emit();
+        return void(error.note("write '${{{}}}', or '$$' for a dollar sign", named ? name.str() : "gpus"));
       }
       placeholder(parse::writtenRange(of.context.sources, text.range, at + 2, end), value.substr(at + 2, end - at - 2));
       at = end;
@@ -178,8 +177,8 @@ struct CommandChecker {
     if (inside >= 0 && workload.parameters[inside].inside) {
       passed[inside] = true;
       if (!measured)
-        errors::badInside(emitter, range, list.str(),
-                          "stands in 'prepare' or 'before', which run for all of its levels at once");
+        badInside(emitter, range, list.str(),
+                  "stands in 'prepare' or 'before', which run for all of its levels at once");
     } else if (int index = workload.findParameter(name); index >= 0)
       passed[index] = true;
     else if (of.lets.contains(name))  // before the trial's own values, as a parameter of such a name is
@@ -198,18 +197,15 @@ struct CommandChecker {
       // A service that is unknown or was refused has been reported.
       if (workload.lacks_service) return;
       if (diag::closest(service, own)) return void(diag::unknownName(emitter, range, "service", service, own));
-      return emitter
-          .build(range, errors::BadService, service, fmt::format("is not used by '{}'", declaration.name.name))
-          .note("write 'service {}' in the workload", service)
-          .emit();
+      return void(emitter.emit(range, BadService, service, fmt::format("is not used by '{}'", declaration.name.name))
+                      .note("write 'service {}' in the workload", service));
     }
     if (!is_contained(kOfService, part))
       return void(diag::unknownName(emitter, range, "part of a service's address", part, kOfService));
     const Workload* found = findService(workload, service);
     if (found && found->valid && !tellsPort(*found->command))
-      emitter.build(range, errors::BadService, service, "is not told its port")
-          .note(found->range, "write '${{port}}' among its arguments")
-          .emit();
+      emitter.emit(range, BadService, service, "is not told its port")
+          .note(found->range, "write '${{port}}' among its arguments");
   }
 
   /// Checks `ready` of a service.
@@ -218,16 +214,14 @@ struct CommandChecker {
     const bool asked =
         command.ready && (command.ready->by == plan::Ready::By::Http || command.ready->by == plan::Ready::By::Tcp);
     if (asked && !unknown && !tellsPort(command))
-      emitter.build(declaration.ready->range, errors::BadService, declaration.name.name, "is not told its port")
-          .note(declaration.command->range, "write '${{port}}' among its arguments")
-          .emit();
+      emitter.emit(declaration.ready->range, BadService, declaration.name.name, "is not told its port")
+          .note(declaration.command->range, "write '${{port}}' among its arguments");
     for (const std::string& name : kOfService)
       if (const int index = workload.findParameter(name); index >= 0)
         emitter
-            .build(workload.parameters[index].range, errors::BadService, declaration.name.name,
-                   fmt::format("has a parameter '{0}', and '${{{0}}}' is its own {0}", name))
-            .note("give the parameter another name")
-            .emit();
+            .emit(workload.parameters[index].range, BadService, declaration.name.name,
+                  fmt::format("has a parameter '{0}', and '${{{0}}}' is its own {0}", name))
+            .note("give the parameter another name");
   }
 
   /// Takes a let over as a value of each point.
@@ -235,13 +229,13 @@ struct CommandChecker {
     if (findNamed(command.computed, name) >= 0) return;
     // They determine the resources of a trial, which the planner knows from parameters.
     if (name == "gpus" || name == "nodes")
-      return bad(range, fmt::format("computes '{}', which only a parameter can set", name)).emit();
+      return void(bad(range, fmt::format("computes '{}', which only a parameter can set", name)));
     const ast::Expr written{range, ast::NameExpr{{{{name, range}}, range}}};
     const FormulaPtr value = of.context.build(written, of.place());
     for (const unsigned read : parametersOf(*value))
       if (workload.parameters[read].inside)
-        return errors::badInside(emitter, range, workload.parameters[read].name,
-                                 fmt::format("has no single value where '{}' is computed for the command", name));
+        return badInside(emitter, range, workload.parameters[read].name,
+                         fmt::format("has no single value where '{}' is computed for the command", name));
     if (!value->type.isError()) command.computed.push_back({name, value, combine(Formula::Op::Equal, value, value)});
   }
 
@@ -249,10 +243,10 @@ struct CommandChecker {
   /// have it, once.
   void checkOptions(const ast::Command& written, const ast::CommandArgument& argument, CommandArgument& made) {
     if (&written != &*declaration.command || told_all)
-      return bad(argument.range,
-                 told_all ? "has 'options' twice, but it already stands for all parameters"
-                          : "has 'options' in 'prepare' or 'before', which must name their parameters one by one")
-          .emit();
+      return void(bad(argument.range,
+                      told_all
+                          ? "has 'options' twice, but it already stands for all parameters"
+                          : "has 'options' in 'prepare' or 'before', which must name their parameters one by one"));
     told_all = true;
     if (made.texts.empty()) made.texts = {"--{name}", "{value}"};
     const std::string &first = made.texts.front(), &last = made.texts.back();
@@ -265,8 +259,7 @@ struct CommandChecker {
       bad(argument.range, "has 'options' in a form that no program understands")
           .note(
               "write 'options \"--{{name}}\" \"{{value}}\"' or 'options \"--{{name}}={{value}}\"'; {{dashed}} is "
-              "the name with dashes")
-          .emit();
+              "the name with dashes");
   }
 
   /// Gives `options` the parameters that no argument holds, sorted by name, so that the order of declarations
@@ -297,11 +290,10 @@ struct CommandChecker {
       if (read[i] || name == "gpus" || name == "nodes" ||
           declaration.params[findNamed(declaration.params, name)].inside)
         continue;
-      emitter.build(workload.parameters[i].range, UnusedParameter, name)
+      emitter.emit(workload.parameters[i].range, UnusedParameter, name)
           .note(declaration.command->range,
                 "write '${{{}}}' in an argument, or 'options' for all parameters; otherwise the value has no effect",
-                name)
-          .emit();
+                name);
     }
   }
 
@@ -311,15 +303,14 @@ struct CommandChecker {
     if (command.ranks && workload.findParameter("gpus") >= 0) return;
     bad(name.range,
         command.ranks ? "has ranks, but no parameter 'gpus' that counts them" : "counts its ranks by 'gpus' only")
-        .note("write 'ranks gpus' and 'param gpus : int in 1.. = 1': one process is started for each device")
-        .emit();
+        .note("write 'ranks gpus' and 'param gpus : int in 1.. = 1': one process is started for each device");
   }
 
   /// Takes over inputs and copies, with paths from the study's folder.
   void inputs() {
     const auto add = [&](const std::vector<ast::Text>& from, std::vector<std::string>& to) {
       for (const ast::Text& input : from) {
-        if (input.value.empty()) bad(input.range, "has an input without a path").emit();
+        if (input.value.empty()) bad(input.range, "has an input without a path");
         to.push_back(load::relativeTo(of.scope.file->directory, input.value));
       }
     };
@@ -332,9 +323,8 @@ struct CommandChecker {
 void refuseClauses(WorkloadScope& of) {
   const ast::WorkloadDecl& declaration = of.declaration;
   const auto refuse = [&](source::Range range, std::string_view clause) {
-    of.emitter.build(range, BadCommand, declaration.name.name, fmt::format("is missing, so '{}' has no effect", clause))
-        .note("write 'workload {} command [\"./program\", options] {{ … }}'", declaration.name.name)
-        .emit();
+    of.emitter.emit(range, BadCommand, declaration.name.name, fmt::format("is missing, so '{}' has no effect", clause))
+        .note("write 'workload {} command [\"./program\", options] {{ … }}'", declaration.name.name);
   };
   if (!declaration.inputs.empty()) refuse(declaration.inputs[0].range, "inputs");
   if (!declaration.copied.empty()) refuse(declaration.copied[0].range, "inputs");
@@ -360,7 +350,7 @@ std::optional<double> checkTimeout(Context& context, ModuleScope& scope, const a
 std::optional<Command> checkCommand(WorkloadScope& of) {
   if (of.declaration.command) return CommandChecker{of}.run();
   if (of.service)
-    of.emitter.emit(of.declaration.name.range, errors::BadService, of.declaration.name.name, "has no 'command'");
+    of.emitter.emit(of.declaration.name.range, BadService, of.declaration.name.name, "has no 'command'");
   else
     refuseClauses(of);
   return std::nullopt;

@@ -52,8 +52,12 @@ bool canBeNonPositive(const Metric& metric) {
          (metric.refinement->lower && metric.refinement->lower->sign() <= 0);
 }
 
+/// Whether the result of a function is in its subject's unit; quotients are ratios.
+bool keepsUnit(Function function) { return function == Function::Difference || function == Function::MaxGap; }
+
 /// Checks all comparisons of a study, each after the one that it compares again, wherever that is declared.
 struct Comparisons {
+  using enum Comparison::Function;
   StudyContext& context;
   diag::Emitter& emitter = context.emitter;
   Study& study = context.study;
@@ -69,7 +73,7 @@ struct Comparisons {
     inOrder(
         declared.size(), needs, [&](size_t at) { one(declared[at]); },
         [&](size_t at) {
-          context.emitter.emit(declared[at].name.range, errors::LetCycle, "comparison", declared[at].name.name);
+          context.emitter.emit(declared[at].name.range, LetCycle, "comparison", declared[at].name.name);
         });
   }
 
@@ -84,7 +88,7 @@ struct Comparisons {
       Comparison whole;
       whole.name = whole.text = study.metrics[metric].name;
       whole.range = study.metrics[metric].range;
-      whole.function = Function::OfProcess;
+      whole.function = OfProcess;
       whole.metric = metric;
       whole.over = Comparison::kNoFactor;
       whole.aggregated = whole.gone = inside;
@@ -130,8 +134,8 @@ struct Comparisons {
     // Nothing is known of the arguments of an unknown function.
     if (!function && !declaration.against) return;
     if (over->size() != 1)
-      return emitter.emit(declaration.over_range, errors::WrongArguments, declaration.call.callee.parts.back().name,
-                          "one factor after 'over'", over->empty() ? "'*'" : std::to_string(over->size()));
+      return void(emitter.emit(declaration.over_range, WrongArguments, declaration.call.callee.parts.back().name,
+                               "one factor after 'over'", over->empty() ? "'*'" : std::to_string(over->size())));
     comparison.over = over->front();
     const Factor& factor = study.factors[comparison.over];
     // The factor's levels were refused and reported.
@@ -139,13 +143,12 @@ struct Comparisons {
     if (!against(declaration, factor, comparison) || !function || !subject || !narrowed) return;
     if (!isThere(comparison, comparison.over, declaration.over_range) || !suits(declaration, factor, comparison))
       return;
-    // Differences and gaps keep the subject's unit; quotients are ratios.
-    bool keeps = *function == Function::Difference || *function == Function::MaxGap;
     comparison.values = function;
-    comparison.dimension = keeps ? study.dimensionOf(comparison.inner, comparison.metric) : Dimension::ratio();
+    comparison.dimension =
+        keepsUnit(*function) ? study.dimensionOf(comparison.inner, comparison.metric) : Dimension::ratio();
     std::string level = comparison.previous ? "previous" : factor.levels[comparison.against].label;
-    if (*function == Function::Efficiency) namesScaling(declaration, factor);
-    const bool time = *function == Function::Efficiency && !study.metrics[comparison.metric].dimension.isRate();
+    if (*function == Efficiency) namesScaling(declaration, factor);
+    const bool time = *function == Efficiency && !study.metrics[comparison.metric].dimension.isRate();
     const bool named = declaration.call.arguments.size() == 2;
     comparison.weak = time && named && scaling(declaration) == "weak";
     if (time && !named) comparison.shared = sharesWork(factor);
@@ -193,8 +196,8 @@ struct Comparisons {
     const std::string& name = declaration.call.callee.parts.back().name;
     const Comparison* inner = study.comparison(comparison.inner);
     if (declaration.against)
-      return emitter.emit(declaration.against->range, errors::WrongArguments, name, "no level to compare with",
-                          "'against'");
+      return void(
+          emitter.emit(declaration.against->range, WrongArguments, name, "no level to compare with", "'against'"));
     for (unsigned factor = 0; factor < study.factors.size() && declaration.over.empty(); ++factor)
       if (!inner || !inner->lacks(factor)) over.push_back(factor);
     for (size_t i = 0; i < over.size(); ++i)
@@ -219,18 +222,15 @@ struct Comparisons {
     const std::string& function = declaration.call.callee.parts.back().name;
     const Comparison* inner = study.comparison(comparison.inner);
     const Metric& metric = study.metrics[comparison.metric];
-    if (!inner && metric.series) return errors::seriesValue(emitter, word.range, metric);
-    const bool signs = comparison.values
-                           ? *comparison.values == Function::Difference || *comparison.values == Function::MaxGap
-                           : comparison.dimension == Dimension::share() || canBeNonPositive(metric);
-    if (comparison.function == Function::Geomean && signs)
-      return emitter.build(word.range, NoAggregate, function, word.name, "its values can be zero or negative")
-          .note(inner ? inner->range : metric.range, "'mean' averages such values")
-          .refuse();
-    if (comparison.function == Function::Sum && comparison.dimension == Dimension::ratio())
-      return emitter.build(word.range, NoAggregate, function, word.name, "it would add ratios")
-          .note(inner ? inner->range : metric.range, "'geomean' averages ratios")
-          .refuse();
+    if (!inner && metric.series) return seriesValue(emitter, word.range, metric);
+    const bool signs = comparison.values ? keepsUnit(*comparison.values)
+                                         : comparison.dimension == Dimension::share() || canBeNonPositive(metric);
+    if (comparison.function == Geomean && signs)
+      return emitter.emit(word.range, NoAggregate, function, word.name, "its values can be zero or negative")
+          .note(inner ? inner->range : metric.range, "'mean' averages such values");
+    if (comparison.function == Sum && comparison.dimension == Dimension::ratio())
+      return emitter.emit(word.range, NoAggregate, function, word.name, "it would add ratios")
+          .note(inner ? inner->range : metric.range, "'geomean' averages ratios");
     return true;
   }
 
@@ -246,16 +246,15 @@ struct Comparisons {
       comparison.weight_metric = unsigned(index);
       if (metric.exact && metric.kind == study.metrics[comparison.metric].kind) return true;
       return emitter
-          .build(expr.range, errors::TypeMismatch, "a weight", "an exact metric of the same trials, or a number",
-                 "'" + metric.name + "'")
-          .note(metric.range, "it is declared here")
-          .refuse();
+          .emit(expr.range, TypeMismatch, "a weight", "an exact metric of the same trials, or a number",
+                "'" + metric.name + "'")
+          .note(metric.range, "it is declared here");
     }
     const auto published = weightOf(context, expr);
     comparison.weight = published ? *published : context.context.build(expr, context.place());
     if (!comparison.weight || comparison.weight->type.isError()) return false;
     if (!comparison.weight->type.isNumber())
-      return emitter.refuse(expr.range, errors::TypeMismatch, "a weight", "a number", comparison.weight->type.name());
+      return emitter.emit(expr.range, TypeMismatch, "a weight", "a number", comparison.weight->type.name());
     return readsThere(*comparison.weight, comparison);
   }
 
@@ -281,30 +280,27 @@ struct Comparisons {
   bool arguments(const ast::CompareDecl& declaration, std::optional<Function> function) {
     const ast::CallExpr& call = declaration.call;
     std::string_view name = call.callee.parts.back().name;
-    const bool scales = function == Function::Efficiency && call.arguments.size() == 2;
-    const bool weighs = (function == Function::Geomean || function == Function::Mean) && call.arguments.size() == 2 &&
+    const bool scales = function == Efficiency && call.arguments.size() == 2;
+    const bool weighs = (function == Geomean || function == Mean) && call.arguments.size() == 2 &&
                         call.arguments[1].name && call.arguments[1].name->name == "weight";
     if (scales && (call.arguments[1].name || !words::find(words::Role::Scaling, scaling(declaration))))
       return diag::unknownName(emitter, call.arguments[1].value->range, "kind of scaling", scaling(declaration),
                                words::texts(words::Role::Scaling));
-    const bool aggregates = function && *function >= Function::Geomean;
+    const bool aggregates = function && *function >= Geomean;
     if ((call.arguments.size() != 1 && !scales && !weighs) || call.arguments[0].name) {
-      auto builder = emitter.build(
-          declaration.call_range, errors::WrongArguments, name, aggregates ? "one metric or comparison" : "one metric",
-          call.arguments.size() == 1 ? "a named argument" : errors::arguments(call.arguments.size()));
+      auto builder = emitter.emit(
+          declaration.call_range, WrongArguments, name, aggregates ? "one metric or comparison" : "one metric",
+          call.arguments.size() == 1 ? "a named argument" : countedArguments(call.arguments.size()));
       if (aggregates) builder.note("'geomean' and 'mean' take a weight too: 'mean(wall, weight = lines)'");
-      return builder.refuse();
+      return builder;
     }
     if (argument(declaration)) return true;
-    if (const auto* selected = std::get_if<ast::IndexExpr>(&call.arguments[0].value->node); selected && aggregates)
+    if (const auto* selected = call.arguments[0].value->as<ast::IndexExpr>(); selected && aggregates)
       return emitter
-          .build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric or comparison",
-                 "a selected level")
-          .note("leave the level out, and select it where '{0}' is judged: '{0}[…] >= …'", declaration.name.name)
-          .refuse();
-    return emitter.build(call.arguments[0].value->range, errors::WrongArguments, name, "one metric", "an expression")
-        .note("name it first: 'metric share = launch_time / wall'")
-        .refuse();
+          .emit(call.arguments[0].value->range, WrongArguments, name, "one metric or comparison", "a selected level")
+          .note("leave the level out, and select it where '{0}' is judged: '{0}[…] >= …'", declaration.name.name);
+    return emitter.emit(call.arguments[0].value->range, WrongArguments, name, "one metric", "an expression")
+        .note("name it first: 'metric share = launch_time / wall'");
   }
 
   /// Sets the level that treated points are compared with: an explicit one, `previous`, or the factor's
@@ -319,12 +315,12 @@ struct Comparisons {
       const std::vector<ast::FactorDecl>& factors = context.declaration->factors;
       const ast::FactorDecl* declared = named(factors, factor.name);
       if (declared && declared->baseline) return context.context.refuse();
-      auto builder = emitter.build(declaration.over_range, CompareWithoutBaseline, comparison.name, factor.name);
+      auto builder = emitter.emit(declaration.over_range, CompareWithoutBaseline, comparison.name, factor.name);
       if (study.hasWorkloadFactor() && comparison.over == 0)
         builder.note("name the level to compare with: 'against {}'", factor.levels.back().label);
       else
         builder.note(factor.range, "give the factor a 'baseline', or the comparison 'against' a level");
-      return builder.refuse();
+      return builder;
     }
     const ast::Identifier* word = wordOf(*declaration.against);
     const Type& type = study.parameter(factor.parameters[0]).type;
@@ -346,25 +342,23 @@ struct Comparisons {
     const Metric& metric = study.metrics[comparison.metric];
     if (const Comparison* inner = study.comparison(comparison.inner); inner && inner->values)
       return suitsComparison(range, factor, comparison);
-    if (metric.distribution || metric.series != (comparison.function == Function::MaxGap)) {
+    if (metric.distribution || metric.series != (comparison.function == MaxGap)) {
       if (metric.series)
-        errors::seriesValue(emitter, range, metric);
+        seriesValue(emitter, range, metric);
       else
-        emitter.build(range, errors::NotASeries, metric.name).note(metric.range, "it has one value per trial").emit();
+        emitter.emit(range, NotASeries, metric.name).note(metric.range, "it has one value per trial");
       return false;
     }
     // A gap is a distance: no direction and no sign matter.
-    if (comparison.function == Function::MaxGap) return true;
+    if (comparison.function == MaxGap) return true;
     // A derived metric may lack a direction.
-    if (comparison.function == Function::Speedup && !metric.better)
-      return emitter.build(range, errors::NoDirection, metric.name)
-          .note(metric.range, "write 'lower' or 'higher' after it, or take 'ratio'")
-          .refuse();
-    if (comparison.function == Function::Efficiency && !suitsEfficiency(declaration, metric, factor)) return false;
-    if (comparison.function != Function::Difference && canBeNonPositive(metric))
-      return emitter.build(range, RatioOfNonPositive, metric.name)
-          .note(metric.refinement->range, "its values are declared here; 'difference' compares such values")
-          .refuse();
+    if (comparison.function == Speedup && !metric.better)
+      return emitter.emit(range, NoDirection, metric.name)
+          .note(metric.range, "write 'lower' or 'higher' after it, or take 'ratio'");
+    if (comparison.function == Efficiency && !suitsEfficiency(declaration, metric, factor)) return false;
+    if (comparison.function != Difference && canBeNonPositive(metric))
+      return emitter.emit(range, RatioOfNonPositive, metric.name)
+          .note(metric.refinement->range, "its values are declared here; 'difference' compares such values");
     return true;
   }
 
@@ -375,20 +369,15 @@ struct Comparisons {
     // Over its own factor the inner comparison has no value at its baseline.
     for (const Comparison* at = &inner; at; at = study.comparison(at->inner))
       if (at->over == comparison.over)
-        return emitter.build(range, ComparedTwice, at->name, factor.name)
-            .note(at->range, "at its own baseline it has no value to compare with")
-            .refuse();
-    bool positive = inner.values != Function::Difference && inner.values != Function::MaxGap;
-    if (comparison.function == Function::Ratio && !positive)
-      return emitter.build(range, RatioOfNonPositive, inner.name)
-          .note(inner.range, "it is a difference; 'difference' compares such values")
-          .refuse();
-    if (comparison.function == Function::Ratio || comparison.function == Function::Difference) return true;
+        return emitter.emit(range, ComparedTwice, at->name, factor.name)
+            .note(at->range, "at its own baseline it has no value to compare with");
+    if (comparison.function == Ratio && keepsUnit(*inner.values))
+      return emitter.emit(range, RatioOfNonPositive, inner.name)
+          .note(inner.range, "it is a difference; 'difference' compares such values");
+    if (comparison.function == Ratio || comparison.function == Difference) return true;
     return emitter
-        .build(range, errors::WrongArguments, base::wordOf(kFunctions, comparison.function).str(), "a metric",
-               "a comparison")
-        .note(inner.range, "compare a comparison again by 'ratio' or 'difference'")
-        .refuse();
+        .emit(range, WrongArguments, base::wordOf(kFunctions, comparison.function).str(), "a metric", "a comparison")
+        .note(inner.range, "compare a comparison again by 'ratio' or 'difference'");
   }
 
   /// Whether efficiency can be computed: of a rate, or of a time with a stated kind of scaling, over positive
@@ -397,8 +386,8 @@ struct Comparisons {
     bool good = true;
     const bool time = metric.dimension == Dimension::of(Dimension::Time);
     if (!metric.dimension.isRate() && !(time && (declaration.call.arguments.size() == 2 || sharesWork(factor)))) {
-      auto builder = emitter.build(declaration.call.arguments[0].value->range, EfficiencyOfNonRate, metric.name,
-                                   metric.dimension.typeName());
+      auto builder = emitter.emit(declaration.call.arguments[0].value->range, EfficiencyOfNonRate, metric.name,
+                                  metric.dimension.typeName());
       if (time)
         builder.note(
             "declare which work this is the time of: 'efficiency({0}, strong)' if the work is the same at all "
@@ -406,7 +395,6 @@ struct Comparisons {
             metric.name);
       const auto other = std::ranges::find_if(study.metrics, &Dimension::isRate, &Metric::dimension);
       if (other != study.metrics.end()) builder.note(other->range, "'{}' is a rate", other->name);
-      builder.emit();
       good = false;
     }
     // The levels enter the formula as numbers, by which the rate is divided.
@@ -414,10 +402,9 @@ struct Comparisons {
       const Rational* number = factor.lockstep() ? nullptr : level.values[0].asNumber();
       if (number && number->sign() > 0) continue;
       return emitter
-          .build(declaration.over_range, EfficiencyOverNonNumber,
-                 fmt::format("{} of '{}' is {}", level.label, factor.name, number ? "not above zero" : "no number"))
-          .note(factor.range, "the factor is declared here")
-          .refuse();
+          .emit(declaration.over_range, EfficiencyOverNonNumber,
+                fmt::format("{} of '{}' is {}", level.label, factor.name, number ? "not above zero" : "no number"))
+          .note(factor.range, "the factor is declared here");
     }
     return good;
   }
@@ -434,10 +421,9 @@ struct Comparisons {
       const auto other = condition ? whereOther(*condition, use, strong) : std::nullopt;
       if (!other) continue;
       context.emitter
-          .build(how.range, ScalingMismatch, declaration.name.name, strong ? "strong" : "weak",
-                 fmt::format("more '{}' {} the same work{}", factor.name, strong ? "do not share" : "share", *other))
-          .note(condition->range, "it is shared if '{}'", context.written(condition->range))
-          .emit();
+          .emit(how.range, ScalingMismatch, declaration.name.name, strong ? "strong" : "weak",
+                fmt::format("more '{}' {} the same work{}", factor.name, strong ? "do not share" : "share", *other))
+          .note(condition->range, "it is shared if '{}'", context.written(condition->range));
       return;
     }
   }
@@ -491,18 +477,16 @@ diag::Refusal goneFactor(StudyScope& context, const Comparison& comparison, unsi
   if (at->ofProcess()) {
     const Metric& metric = context.study.metrics[at->metric];
     const std::string file = metric.source ? metric.source->file : "";
-    return context.emitter.build(range, OfProcess, comparison.name, context.study.factors[factor].name)
+    return context.emitter.emit(range, OfProcess, comparison.name, context.study.factors[factor].name)
         .note(at->range, "{}",
               !metric.source ? fmt::format("'{}' is measured of the process, which goes through '{}' by itself",
                                            at->name, context.study.factors[factor].name)
                              : fmt::format("'{}' is read from {}, no row of which says its '{}'", at->name,
                                            file.empty() ? "standard output" : "'" + file + "'",
-                                           context.study.factors[factor].name))
-        .refuse();
+                                           context.study.factors[factor].name));
   }
-  return context.emitter.build(range, AggregatedAway, comparison.name, context.study.factors[factor].name)
-      .note(at->range, "'{}' aggregates over it", at->name)
-      .refuse();
+  return context.emitter.emit(range, AggregatedAway, comparison.name, context.study.factors[factor].name)
+      .note(at->range, "'{}' aggregates over it", at->name);
 }
 
 void checkComparisons(StudyContext& context) { Comparisons{context}.run(); }

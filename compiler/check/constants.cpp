@@ -30,18 +30,17 @@ bool Context::allows(const Value& value, source::Range range, const Type& type,
                      const std::optional<Refinement>& refinement, std::string_view what) {
   const Rational* number = value.asNumber();
   if (type.isNumber() && type.whole && number && !number->isInteger())
-    return emitter.refuse(range, errors::TypeMismatch, what, "a whole number", number->toString());
+    return emitter.emit(range, TypeMismatch, what, "a whole number", number->toString());
   if (!refinement || refinement->allows(value)) return true;
-  return emitter.build(range, errors::OutOfRange, what, value.toString(), "in " + refinement->text)
-      .note(refinement->range, "the allowed values are declared here")
-      .refuse();
+  return emitter.emit(range, OutOfRange, what, value.toString(), "in " + refinement->text)
+      .note(refinement->range, "the allowed values are declared here");
 }
 
 bool Context::positive(const Value& value, source::Range range, std::string_view what) {
   const auto* number = std::get_if<Value::Number>(&value.node);
   if (!number || number->value.sign() > 0) return true;
   const std::string least = Value::number(0, number->dimension).toString();
-  return emitter.refuse(range, errors::OutOfRange, what, value.toString(), "above " + least);
+  return emitter.emit(range, OutOfRange, what, value.toString(), "above " + least);
 }
 
 FormulaPtr Context::asNumber(FormulaPtr formula, const Type& wanted) {
@@ -62,7 +61,7 @@ bool Context::fits(const Formula& formula, const Type& type, std::string_view wh
 
 std::optional<Value> Context::valueOf(const Formula& formula, std::string_view what) {
   if (formula.isConstant()) return formula.constant;
-  return emitter.refuse(formula.range, NotConstant, what);
+  return emitter.emit(formula.range, NotConstant, what);
 }
 
 std::optional<Value> Context::constant(const ast::Expr& expr, const ExpressionScope& place, const Type& expected,
@@ -95,13 +94,12 @@ std::optional<Context::Levels> Context::levels(const ast::Expr& expr, const Expr
   };
   // Where the type is that of lists, a list is one value.
   const auto* members = membersOf(expr);
-  if (members && !(std::holds_alternative<ast::ListExpr>(expr.node) && expected.kind == Type::Kind::List)) {
+  if (members && !(expr.as<ast::ListExpr>() && expected.kind == Type::Kind::List)) {
     bool good = true;
     // A literal keeps the unit in which it was written (1GiB); anything computed shows its value.
-    for (const ast::ExprPtr& element : *members)
-      good &= add(*element, std::holds_alternative<ast::NumberLiteral>(element->node));
+    for (const ast::ExprPtr& element : *members) good &= add(*element, element->as<ast::NumberLiteral>());
     if (!good) return std::nullopt;
-  } else if (auto* range = std::get_if<ast::RangeExpr>(&expr.node)) {
+  } else if (auto* range = expr.as<ast::RangeExpr>()) {
     auto lower = constant(*range->lower, place, expected, what);
     auto upper = range->upper ? constant(*range->upper, place, expected, what) : std::nullopt;
     // A geometric step is a plain factor.
@@ -109,8 +107,8 @@ std::optional<Context::Levels> Context::levels(const ast::Expr& expr, const Expr
     auto step = range->step ? constant(*range->step, place, step_type, "the step") : std::nullopt;
     if (!lower || (range->upper && !upper) || (range->step && !step)) return std::nullopt;
     if (!lower->asNumber())
-      return emitter.refuse(expr.range, errors::TypeMismatch, what, fmt::format("of type {}", expected.name()),
-                            "a range of numbers");
+      return emitter.emit(expr.range, TypeMismatch, what, fmt::format("of type {}", expected.name()),
+                          "a range of numbers");
     auto values = enumerateRange(*lower, upper ? &*upper : nullptr, step ? &*step : nullptr, range->geometric,
                                  expr.range, kMaxLevels, emitter);
     if (!values) return std::nullopt;
@@ -130,13 +128,13 @@ std::optional<Context::Levels> Context::levels(const ast::Expr& expr, const Expr
 }
 
 const std::vector<ast::ExprPtr>* membersOf(const ast::Expr& expr) {
-  if (auto* set = std::get_if<ast::SetExpr>(&expr.node)) return &set->elements;
-  auto* list = std::get_if<ast::ListExpr>(&expr.node);
+  if (auto* set = expr.as<ast::SetExpr>()) return &set->elements;
+  auto* list = expr.as<ast::ListExpr>();
   return list && !list->elements.empty() ? &list->elements : nullptr;
 }
 
 const ast::Identifier* wordOf(const ast::Expr& expr) {
-  auto* name = std::get_if<ast::NameExpr>(&expr.node);
+  auto* name = expr.as<ast::NameExpr>();
   return name && name->name.parts.size() == 1 ? &name->name.parts[0] : nullptr;
 }
 
@@ -151,14 +149,12 @@ void replaceAll(std::string& text, std::string_view what, std::string_view with)
     text.replace(at, what.size(), with);
 }
 
-namespace errors {
-
-std::string arguments(size_t count) {
+std::string countedArguments(size_t count) {
   return count > 1 ? fmt::format("{} arguments", count) : count == 1 ? "one argument" : "no argument";
 }
 
 diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, const Metric& metric) {
-  auto builder = emitter.build(range, SeriesValue, metric.name, metric.distribution ? "distribution" : "series");
+  auto builder = emitter.emit(range, SeriesValue, metric.name, metric.distribution ? "distribution" : "series");
   if (metric.distribution)
     builder.note(metric.range,
                  "take one number of it, as in 'metric tail = p99({0})', or draw it with 'plot {0} over percentile'",
@@ -166,8 +162,7 @@ diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, const Met
   else
     builder.note(metric.range, "read it with 'epochs_to({0} >= …)' or 'median({0})', or compare it with 'max_gap({0})'",
                  metric.name);
-  return builder.refuse();
+  return builder;
 }
 
-}  // namespace errors
 }  // namespace expc::check

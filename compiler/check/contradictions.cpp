@@ -150,10 +150,9 @@ void lintClaims(const Study& study, diag::Emitter& emitter) {
     settled(criteria[i], criteria[i].claim, emitter);
     for (size_t j = 0; j < i; ++j)
       if (against(criteria[j], criteria[i]))
-        emitter.build(criteria[i].range, Contradicting, criteria[j].name, criteria[i].name)
+        emitter.emit(criteria[i].range, Contradicting, criteria[j].name, criteria[i].name)
             .note(criteria[j].range, "its values are others than those of '{}'; if either is enough, join them by 'or'",
-                  criteria[i].name)
-            .emit();
+                  criteria[i].name);
   }
 }
 

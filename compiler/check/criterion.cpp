@@ -89,11 +89,10 @@ struct CriterionChecker {
       for (const auto& [factor, at] : shared.selected)
         if (!shared.bound.contains(factor))
           emitter
-              .build(std::ranges::find(shared.factors, std::optional(factor), [](const auto& one) { return one.first; })
-                         ->second,
-                     QuantifiedTwice, context.study.factors[factor].name)
-              .note(at, "it is bound here")
-              .emit();
+              .emit(std::ranges::find(shared.factors, std::optional(factor), [](const auto& one) { return one.first; })
+                        ->second,
+                    QuantifiedTwice, context.study.factors[factor].name)
+              .note(at, "it is bound here");
     for (auto& one : checked)
       if (one) criterion.assertions.push_back(std::move(*one));
   }
@@ -114,10 +113,9 @@ struct CriterionChecker {
     const auto compares = [&](const Assertion& one) { return noisy(one) && one.comparison && !one.like; };
     if (std::ranges::none_of(criterion.assertions, compares)) return;
     const source::Range end{declaration.range.file, declaration.range.end, declaration.range.end};
-    emitter.build(declaration.name.range, EveryTrial, criterion.name)
+    emitter.emit(declaration.name.range, EveryTrial, criterion.name)
         .note("a claim about the effect ends with a confidence, as in 'with confidence 95%'")
-        .fix(end, " always")
-        .emit();
+        .fix(end, " always");
   }
 
   /// Sets the confidence: the criterion's own, else that of the study if a subject is noisy and `always` is not
@@ -132,11 +130,10 @@ struct CriterionChecker {
       const ast::Expr& expr = *declaration.confidence;
       if (!criterion.assertions.empty() && std::ranges::all_of(criterion.assertions, &Assertion::seen))
         emitter
-            .build(expr.range, CriterionShape, criterion.name,
-                   fmt::format("needs no confidence: {} is seen, not estimated",
-                               criterion.assertions[0].absent ? "a missing value" : "running out of memory"))
-            .note("leave out 'with confidence'")
-            .emit();
+            .emit(expr.range, CriterionShape, criterion.name,
+                  fmt::format("needs no confidence: {} is seen, not estimated",
+                              criterion.assertions[0].absent ? "a missing value" : "running out of memory"))
+            .note("leave out 'with confidence'");
       else
         criterion.confidence = checkConfidence(context, expr);
     }
@@ -154,7 +151,7 @@ std::optional<double> checkConfidence(StudyScope& context, const ast::Expr& expr
   if (!value) return std::nullopt;
   const Rational& share = *value->asNumber();
   if (*Rational::make(1, 2) < share && share < Rational(1)) return share.toDouble();
-  return context.emitter.refuse(expr.range, ConfidenceRange, value->toString());
+  return context.emitter.emit(expr.range, ConfidenceRange, value->toString());
 }
 
 unsigned Quantifier::leastOf(size_t among) const {

@@ -118,11 +118,11 @@ struct DesignChecker {
     }
     Settings& settings = design.kinds[kind].settings;
     // Only `repeat` may be a range.
-    auto* range = name.name == "repeat" ? std::get_if<ast::RangeExpr>(&value.node) : nullptr;
+    auto* range = name.name == "repeat" ? value.as<ast::RangeExpr>() : nullptr;
     if (!range) return add(name, whole(*rule, value), settings);
     // `repeat 10..20`: adaptive repetitions, which `until` ends.
     if (!range->upper || range->step)
-      return emitter.emit(value.range, BadUntil, toString(kind), "must be a number, or a range such as 10..20");
+      return void(emitter.emit(value.range, BadUntil, toString(kind), "must be a number, or a range such as 10..20"));
     const auto least = whole(*rule, *range->lower), most = whole(*rule, *range->upper);
     if (least && most && *most <= *least)
       emitter.emit(value.range, BadUntil, toString(kind), "must end above their beginning");
@@ -153,16 +153,16 @@ struct DesignChecker {
     if (!value) return std::nullopt;
     const Rational& number = *value->asNumber();
     if (Rational(rule.least) <= number && number <= Rational(rule.most)) return number;
-    return emitter.refuse(expr.range, errors::OutOfRange, what, number.toString(),
-                          fmt::format("in {}..{}", rule.least, rule.most));
+    return emitter.emit(expr.range, OutOfRange, what, number.toString(),
+                        fmt::format("in {}..{}", rule.least, rule.most));
   }
 
   /// Checks `looks at 8, 14`: interim analyses, ascending and before the last repetition.
   void looks(TrialKind kind, const ast::DesignSetting& setting) {
     if (setting.looks.empty()) return;
     if (setting.name.name != "repeat")
-      return emitter.emit(setting.name.range, BadLooks, toString(kind),
-                          "go after `repeat`, as in `repeat 20 looks at 8, 14`");
+      return void(emitter.emit(setting.name.range, BadLooks, toString(kind),
+                               "go after `repeat`, as in `repeat 20 looks at 8, 14`"));
     // The setting itself was added before, or refused.
     const Design::Kind& block = design.kinds[kind];
     const Setting* repeat = base::entryOf(block.settings, "repeat");
@@ -184,12 +184,11 @@ struct DesignChecker {
 
   /// Checks `until`. It and a range of repetitions need each other.
   void until(TrialKind kind, const ast::DesignSetting& setting) {
-    bool ranged = setting.name.name == "repeat" && std::holds_alternative<ast::RangeExpr>(setting.value->node);
+    bool ranged = setting.name.name == "repeat" && setting.value->as<ast::RangeExpr>();
     if (ranged && setting.until) return condition(kind, *setting.until);
     if (ranged)
-      emitter.build(setting.value->range, BadUntil, toString(kind), "have a range, but no rule when to stop in it")
-          .note("write 'until half_width(gain) <= 1%' after the range")
-          .emit();
+      emitter.emit(setting.value->range, BadUntil, toString(kind), "have a range, but no rule when to stop in it")
+          .note("write 'until half_width(gain) <= 1%' after the range");
     else if (setting.until)
       emitter.emit(setting.until->range, BadUntil, toString(kind),
                    "need a range before 'until', as in 'repeat 10..20'");
@@ -197,20 +196,18 @@ struct DesignChecker {
 
   /// Checks one condition of `until half_width(gain) <= 1% and …`; recurses into `and`.
   void condition(TrialKind kind, const ast::Expr& expr) {
-    auto* binary = std::get_if<ast::BinaryExpr>(&expr.node);
+    auto* binary = expr.as<ast::BinaryExpr>();
     if (binary && binary->op == ast::BinaryOp::And) {
       condition(kind, *binary->left);
       return condition(kind, *binary->right);
     }
     // The only form: half_width(SUBJECT) <= LIMIT.
-    auto* call =
-        binary && binary->op == ast::BinaryOp::LessEqual ? std::get_if<ast::CallExpr>(&binary->left->node) : nullptr;
+    auto* call = binary && binary->op == ast::BinaryOp::LessEqual ? binary->left->as<ast::CallExpr>() : nullptr;
     const bool width = call && joined(call->callee) == "half_width" && call->arguments.size() == 1;
     const ast::Identifier* word = width && !call->arguments[0].name ? wordOf(*call->arguments[0].value) : nullptr;
     if (!word)
-      return emitter.build(expr.range, BadUntil, toString(kind), "can stop only at the half-width of an interval")
-          .note("write 'until half_width(gain) <= 1%'")
-          .emit();
+      return void(emitter.emit(expr.range, BadUntil, toString(kind), "can stop only at the half-width of an interval")
+                      .note("write 'until half_width(gain) <= 1%'"));
     Until until;
     until.range = expr.range;
     if (subject(kind, *word, until) && limit(*binary->right, until)) design.kinds[kind].until.push_back(until);
@@ -229,9 +226,8 @@ struct DesignChecker {
                                                                     : "";
     if (why.empty()) return true;
     return emitter
-        .build(word.range, BadUntil, toString(kind), fmt::format("cannot stop at '{}', which {}", word.name, why))
-        .note(measured.range, "the metric is declared here")
-        .refuse();
+        .emit(word.range, BadUntil, toString(kind), fmt::format("cannot stop at '{}', which {}", word.name, why))
+        .note(measured.range, "the metric is declared here");
   }
 
   /// Sets the half-width: a Share is relative to the estimate, anything else is in the subject's unit.
@@ -243,10 +239,8 @@ struct DesignChecker {
     until.half_width = *value->asNumber();
     until.relative = written == Dimension::share() && of != Dimension::share();
     if (until.relative || written == of) return context.context.positive(*value, expr.range, "the half-width");
-    return emitter
-        .build(expr.range, errors::UnitMismatch, "the half-width", written.typeName(), "the interval", of.typeName())
-        .note("a share such as 1% is of the estimate")
-        .refuse();
+    return emitter.emit(expr.range, UnitMismatch, "the half-width", written.typeName(), "the interval", of.typeName())
+        .note("a share such as 1% is of the estimate");
   }
 
   /// Adds a time above zero.
@@ -263,7 +257,7 @@ struct DesignChecker {
     const auto value = context.constant(expr, typeOf(limit), what);
     if (!value) return;
     if (value->asNumber()->sign() < 0)
-      emitter.emit(expr.range, errors::OutOfRange, what, value->asNumber()->toString(), "0 or more");
+      emitter.emit(expr.range, OutOfRange, what, value->asNumber()->toString(), "0 or more");
     else
       add(name, *value->asNumber(), design.settings);
   }
@@ -277,9 +271,8 @@ struct DesignChecker {
                                     {"block", "trial", "session"}));
     const auto served = [](const Use& use) { return !use.workload->services.empty(); };
     if (std::ranges::none_of(study.uses, served) && study.workload->valid)
-      return emitter.build(name.range, errors::NotSupported, "'restart' in a study without a service")
-          .note("a workload names its service: 'service server'")
-          .emit();
+      return void(emitter.emit(name.range, NotSupported, "'restart' in a study without a service")
+                      .note("a workload names its service: 'service server'"));
     add(name, Rational(int64_t(*restart)), design.settings);
   }
 
@@ -295,9 +288,8 @@ struct DesignChecker {
       removed.begin = uint32_t(before.size() - 1);
     else
       removed.end = uint32_t(text.size() - behind.size());
-    emitter.build(written, diag::DeprecatedSpelling, "'order blocks'", "leave it out, every design runs in blocks")
-        .fix(removed, "")
-        .emit();
+    emitter.emit(written, diag::DeprecatedSpelling, "'order blocks'", "leave it out, every design runs in blocks")
+        .fix(removed, "");
   }
 };
 
@@ -335,13 +327,12 @@ bool needs(const Study& study, const SettingRule& rule, const Design::Kind& bloc
 
 /// Reports a setting that is missing. A workload of the study's own files may only lack its program.
 void missing(StudyContext& context, TrialKind kind, const Design::Kind& block, const SettingRule& rule) {
-  auto builder = context.emitter.build(block.range, MissingSetting, toString(kind), rule.name);
+  auto builder = context.emitter.emit(block.range, MissingSetting, toString(kind), rule.name);
   for (const Use& use : context.study.uses)
     if (use.workload->range.isValid() && !use.workload->command &&
         !context.context.sources.name(use.workload->range.file).starts_with("<stdlib>"))
       builder.note(use.workload->range,
                    "this workload has no program; with one, it needs no '{}': command [\"./run\", options]", rule.name);
-  builder.emit();
 }
 
 /// Reports a claim that points run out of memory in a design without any trials: it is decided by trying them.
@@ -352,9 +343,8 @@ void claimsHaveTrials(StudyContext& context, const Design& design, const Design*
     return std::ranges::any_of(criterion.assertions, &Assertion::infeasible);
   });
   if (claim != criteria.end())
-    context.emitter.build(claim->range, KindWithoutDesign, claim->name, toString(TrialKind::Timed))
-        .note(design.range, "write 'timed {{ repeat 1 }}' here: only a trial shows whether memory runs out")
-        .emit();
+    context.emitter.emit(claim->range, KindWithoutDesign, claim->name, toString(TrialKind::Timed))
+        .note(design.range, "write 'timed {{ repeat 1 }}' here: only a trial shows whether memory runs out");
 }
 
 }  // namespace
@@ -363,9 +353,8 @@ std::optional<Design> checkDesign(StudyScope& context, const std::vector<ast::De
   // A preset may leave the design as it is; a study needs one.
   if (designs.empty()) {
     if (!partial)
-      context.emitter.build(context.study.range, MissingDesign, context.study.name)
-          .note("write 'design {{ timed {{ repeat 10  steps 300  warmup 30 }}  seed 7 }}'")
-          .emit();
+      context.emitter.emit(context.study.range, MissingDesign, context.study.name)
+          .note("write 'design {{ timed {{ repeat 10  steps 300  warmup 30 }}  seed 7 }}'");
     return std::nullopt;
   }
   const size_t before = context.context.problems();
@@ -416,9 +405,8 @@ void checkDesignCovers(StudyContext& context, size_t before) {
     const Metric& metric = study.metrics[index];
     used[metric.kind] = true;
     if (design.kinds.contains(metric.kind)) continue;
-    context.emitter.build(design.range, KindWithoutDesign, metric.name, toString(metric.kind))
-        .note(metric.range, "the metric is declared here")
-        .emit();
+    context.emitter.emit(design.range, KindWithoutDesign, metric.name, toString(metric.kind))
+        .note(metric.range, "the metric is declared here");
   }
   claimsHaveTrials(context, design, nullptr, study.criteria);
   // A preset may bring criteria, and trials for them.
@@ -437,9 +425,8 @@ void checkDesignCovers(StudyContext& context, size_t before) {
   const auto heed = [&](TrialKind kind, const Design::Kind& block) {
     for (const auto& [name, setting] : block.settings)
       if (context.context.problems() == before && !reads(study, name))
-        context.emitter.build(setting.range, UnusedSetting, name, toString(kind))
-            .note("write '${{{}}}' in an argument, or leave the setting out: it has no effect", name)
-            .emit();
+        context.emitter.emit(setting.range, UnusedSetting, name, toString(kind))
+            .note("write '${{{}}}' in an argument, or leave the setting out: it has no effect", name);
   };
   // A kind's block must have all required settings, and something measured must come from it.
   const auto complete = [&](TrialKind kind, const Design::Kind& block) {

@@ -42,11 +42,10 @@ std::optional<Expectation> expectedOf(StudyContext& context, const ast::Expected
     context.note(declaration.name, criterion->range);
     subject = subjectOf(*criterion);
     if (!subject)
-      return context.emitter.build(declaration.name.range, NothingExpected, criterion->name)
+      return context.emitter.emit(declaration.name.range, NothingExpected, criterion->name)
           .note(criterion->range, "{}",
                 criterion->infeasible() ? "it claims that memory runs out"
-                                        : "it joins claims about several values: name one of them")
-          .refuse();
+                                        : "it joins claims about several values: name one of them");
     expected.criteria = {criterion->name};
   } else {
     subject = context.subject(declaration.name);

@@ -70,9 +70,8 @@ FormulaPtr Context::make(Formula formula) {
   }
   // Shared lets count at each use, so the size bounds the time of evaluation, not only memory.
   if (size > kMaxFormulaSize)
-    return error(emitter.build(formula.range, ExpressionTooLarge)
-                     .note("with its 'let's expanded it has more than {} parts", kMaxFormulaSize)
-                     .refuse());
+    return error(emitter.emit(formula.range, ExpressionTooLarge)
+                     .note("with its 'let's expanded it has more than {} parts", kMaxFormulaSize));
   formula.size = uint32_t(size);
   if (!constant) return std::make_shared<const Formula>(std::move(formula));
   // Fold by the same evaluator that runs later, so both agree on overflow and division by zero.
@@ -93,23 +92,23 @@ FormulaPtr Context::build(const ast::Expr& expr, const ExpressionScope& place, c
     return build(expr, there, expected);
   }
   const Site at{expr.range, place, expected};
-  if (auto* node = std::get_if<ast::NumberLiteral>(&expr.node)) return literal(*node, at);
-  if (auto* node = std::get_if<ast::StringLiteral>(&expr.node)) return text(*node, at);
-  if (auto* node = std::get_if<ast::BoolLiteral>(&expr.node))
+  if (auto* node = expr.as<ast::NumberLiteral>()) return literal(*node, at);
+  if (auto* node = expr.as<ast::StringLiteral>()) return text(*node, at);
+  if (auto* node = expr.as<ast::BoolLiteral>())
     return constantOf(Value::boolean(node->value), Type::boolean(), expr.range);
-  if (auto* node = std::get_if<ast::NameExpr>(&expr.node)) return name(*node, at);
-  if (auto* node = std::get_if<ast::CallExpr>(&expr.node)) return variant(*node, at);
-  if (auto* node = std::get_if<ast::UnaryExpr>(&expr.node)) return unary(*node, at);
-  if (auto* node = std::get_if<ast::BinaryExpr>(&expr.node)) return binary(*node, at);
-  if (auto* node = std::get_if<ast::ListExpr>(&expr.node)) return sequence(node->elements, at, false);
-  if (auto* node = std::get_if<ast::TupleExpr>(&expr.node)) return sequence(node->elements, at, true);
-  if (auto* node = std::get_if<ast::RecordExpr>(&expr.node)) return record(node->fields, at);
+  if (auto* node = expr.as<ast::NameExpr>()) return name(*node, at);
+  if (auto* node = expr.as<ast::CallExpr>()) return variant(*node, at);
+  if (auto* node = expr.as<ast::UnaryExpr>()) return unary(*node, at);
+  if (auto* node = expr.as<ast::BinaryExpr>()) return binary(*node, at);
+  if (auto* node = expr.as<ast::ListExpr>()) return sequence(node->elements, at, false);
+  if (auto* node = expr.as<ast::TupleExpr>()) return sequence(node->elements, at, true);
+  if (auto* node = expr.as<ast::RecordExpr>()) return record(node->fields, at);
   // These are no values here, but a name inside still has a meaning.
-  if (auto* node = std::get_if<ast::IndexExpr>(&expr.node)) lookUp(*node->base, place);
-  std::string_view what = std::holds_alternative<ast::SetExpr>(expr.node)     ? "a set"
-                          : std::holds_alternative<ast::RangeExpr>(expr.node) ? "a range"
-                                                                              : "a selection with '[…]'";
-  return error(emitter.refuse(expr.range, errors::NotAValue, std::string(what)));
+  if (auto* node = expr.as<ast::IndexExpr>()) lookUp(*node->base, place);
+  std::string_view what = expr.as<ast::SetExpr>()     ? "a set"
+                          : expr.as<ast::RangeExpr>() ? "a range"
+                                                      : "a selection with '[…]'";
+  return error(emitter.emit(expr.range, NotAValue, std::string(what)));
 }
 
 std::optional<Unit> Context::unit(std::string_view name, ModuleScope& scope, bool* refused) {
@@ -146,19 +145,18 @@ FormulaPtr Context::literal(const ast::NumberLiteral& literal, const Site& at) {
   if (!unit) {
     // The unit is the end of the literal's token.
     const source::Range written{at.range.file, at.range.end - uint32_t(literal.unit.size()), at.range.end};
-    auto builder = emitter.build(written, UnknownUnit, literal.unit);
+    auto builder = emitter.emit(written, UnknownUnit, literal.unit);
     builder.suggest(
         written, literal.unit, [&] { return namesOf(words::unitNames(), at.place.module->units)(); },
         [](const auto& names) { return "the units are " + diag::list(names); });
-    return error(builder.refuse());
+    return error(builder);
   }
   auto value = Rational::parse(literal.digits);
   // Values are held in base units from here on.
   if (value) value = *value * unit->scale;
   if (!value)
-    return error(emitter.build(at.range, errors::NumberTooLarge, literal.digits + literal.unit)
-                     .note("numbers are exact fractions of 64-bit whole numbers, in base units")
-                     .refuse());
+    return error(emitter.emit(at.range, NumberTooLarge, literal.digits + literal.unit)
+                     .note("numbers are exact fractions of 64-bit whole numbers, in base units"));
   return constantOf(Value::number(*value, unit->dimension), Type::number(unit->dimension), at.range);
 }
 
@@ -187,7 +185,7 @@ static source::Range declarationOf(const ExpressionScope& place, unsigned index)
 
 bool Context::namesValue(const ast::Expr& expr, const ExpressionScope& place) const {
   const ast::Identifier* word = wordOf(expr);
-  if (!word) return !std::holds_alternative<ast::CallExpr>(expr.node);
+  if (!word) return !expr.as<ast::CallExpr>();
   return findParameter(place, word->name) >= 0 || (place.metrics && place.metrics->declares(word->name)) ||
          (place.lets && place.lets->contains(word->name)) || place.module->lets.contains(word->name);
 }
@@ -212,10 +210,9 @@ FormulaPtr Context::name(const ast::NameExpr& name, const Site& at) {
   if (FormulaPtr named = letOf(at.place.module->lets, word, {at.range, {at.place.module}, nullptr})) return named;
   // The commonest mistake where a string is expected.
   if (at.expected && (at.expected->kind == Type::Kind::String || at.expected->kind == Type::Kind::Path))
-    return error(emitter.build(word.range, diag::UnknownName, "name", word.name, "")
+    return error(emitter.emit(word.range, diag::UnknownName, "name", word.name, "")
                      .note("put a string in quotes")
-                     .guess(word.range, fmt::format("\"{}\"", word.name))
-                     .refuse());
+                     .guess(word.range, fmt::format("\"{}\"", word.name)));
   // An expected Error means that the type is unknown, so the word may well be a level (lookUp).
   if (!at.expected || !at.expected->isError()) unknown(word, at.place);
   return error();
@@ -231,9 +228,8 @@ FormulaPtr Context::qualified(const ast::NameExpr& name, const Site& at) {
   FormulaPtr named = parts.size() == 2 ? letOf(module->lets, parts[1], {at.range, {module}, nullptr}) : nullptr;
   if (named) return named;
   if (module->enums.contains(parts[1].name))
-    return error(emitter.build(parts[1].range, diag::UnknownName, "value", parts[1].name, "")
-                     .note("it is an enum; 'factor {}' without 'in' has all of its levels", parts[1].name)
-                     .refuse());
+    return error(emitter.emit(parts[1].range, diag::UnknownName, "value", parts[1].name, "")
+                     .note("it is an enum; 'factor {}' without 'in' has all of its levels", parts[1].name));
   return error(unknownName(emitter, "value", parts[1], namesOf(module->lets)));
 }
 
@@ -245,9 +241,9 @@ FormulaPtr Context::systemProperty(const ast::QualifiedName& name, const Site& a
                                    "property of the system", property, words::texts(words::Role::Property)));
   if (!at.place.system)
     return error(
-        emitter.build(at.range, MisplacedSystem)
-            .note("such a rule marks points that a machine cannot run; everything else must not depend on the machine")
-            .refuse());
+        emitter.emit(at.range, MisplacedSystem)
+            .note(
+                "such a rule marks points that a machine cannot run; everything else must not depend on the machine"));
   return make(Formula::Op::System, systemProperties()[index].type, at.range, {}, unsigned(index));
 }
 
@@ -260,9 +256,9 @@ ModuleScope* Context::module(const ast::Identifier& word, ModuleScope& scope) {
   // If some import failed, the name is most likely that module's, and the failure was reported.
   const bool failed = std::ranges::any_of(scope.imports, [](const auto& import) { return !import.second; });
   if (!failed && (stdlib::module(word.name) || scope.imports.empty()))
-    emitter.build(word.range, diag::UnknownName, "module", word.name, "")
-        .note("{}", stdlib::module(word.name) ? fmt::format("write 'import std.{}'", word.name) : "nothing is imported")
-        .emit();
+    emitter.emit(word.range, diag::UnknownName, "module", word.name, "")
+        .note("{}",
+              stdlib::module(word.name) ? fmt::format("write 'import std.{}'", word.name) : "nothing is imported");
   else if (!failed)
     unknownName(emitter, "module", word, namesOf(scope.imports));
   return nullptr;
@@ -276,23 +272,20 @@ void Context::unknown(const ast::Identifier& word, const ExpressionScope& place)
   if (comparison >= 0 || metric >= 0) {
     const std::string_view measured = metric >= 0 ? "metric" : "comparison";
     note(word.range, metric >= 0 ? study->workload->metrics[metric].range : study->comparisons[comparison].range);
-    emitter.build(word.range, errors::NotAValue, fmt::format("the {} '{}'", measured, word.name))
+    emitter.emit(word.range, NotAValue, fmt::format("the {} '{}'", measured, word.name))
         .note("{}s have no value before a run; judge them by a criterion: criterion good: forall *: {} <= …", measured,
-              word.name)
-        .emit();
+              word.name);
     return;
   }
   // A unit, written like a variable.
   if (findUnit(word.name) || place.module->units.contains(word.name)) {
-    emitter.build(word.range, diag::UnknownName, "name", word.name, "")
-        .note("it is a unit: write '1{}' for one", word.name)
-        .emit();
+    emitter.emit(word.range, diag::UnknownName, "name", word.name, "")
+        .note("it is a unit: write '1{}' for one", word.name);
     return;
   }
   if (place.siblings && named(*place.siblings, word.name)) {
-    emitter.build(word.range, diag::UnknownName, "name", word.name, "")
-        .note("a default is a constant; a 'let' in place of the parameter may use others and stand in arguments")
-        .emit();
+    emitter.emit(word.range, diag::UnknownName, "name", word.name, "")
+        .note("a default is a constant; a 'let' in place of the parameter may use others and stand in arguments");
     return;
   }
   // `True` and `FALSE` are meant as the constants.
@@ -342,18 +335,17 @@ bool Context::refused(const ast::Identifier& word, const ExpressionScope& place,
 FormulaPtr Context::level(const ast::Identifier& word, const EnumType& type) {
   int index = type.find(word.name);
   if (index < 0) {
-    auto builder = emitter.build(word.range, UnknownLevel, word.name, type.name);
+    auto builder = emitter.emit(word.range, UnknownLevel, word.name, type.name);
     std::vector<std::string> names;
     builder.suggest(word.range, word.name, [&] { return names = namesOf(type.levels)(); });
     if (word.name == type.name)
       builder.note("it is the enum; 'factor {}' without 'in' has all of its levels", type.name);
-    return error(builder.note(type.range, "{} has the levels {}", type.name, diag::list(names)).refuse());
+    return error(builder.note(type.range, "{} has the levels {}", type.name, diag::list(names)));
   }
   note(word.range, type.levels[index].range);
   if (size_t fields = type.levels[index].fields.size(); fields > 0)
-    return error(emitter.build(word.range, errors::WrongArguments, word.name, errors::arguments(fields), "none")
-                     .note(type.levels[index].range, "'{}' is declared here", word.name)
-                     .refuse());
+    return error(emitter.emit(word.range, WrongArguments, word.name, countedArguments(fields), "none")
+                     .note(type.levels[index].range, "'{}' is declared here", word.name));
   return constantOf(Value::level(type, unsigned(index)), Type::of(type), word.range);
 }
 
@@ -378,9 +370,8 @@ FormulaPtr Context::variant(const ast::CallExpr& call, const Site& at) {
   if (!wants_level || !bare) {
     const std::string& function = call.callee.parts.back().name;
     if (!at.expected || !at.expected->isError())
-      emitter.build(at.range, errors::NotAValue, fmt::format("the call '{}(…)'", function))
-          .note("the functions of expressions are {}", diag::list(words::texts(words::Role::Choice)))
-          .emit();
+      emitter.emit(at.range, NotAValue, fmt::format("the call '{}(…)'", function))
+          .note("the functions of expressions are {}", diag::list(words::texts(words::Role::Choice)));
     return refused(call, at);
   }
   // Here it must be a level; refusals below look up the names in its arguments.
@@ -396,10 +387,9 @@ FormulaPtr Context::variant(const ast::CallExpr& call, const Site& at) {
   if (declared.fields.size() != call.arguments.size())
     return refused(call, at,
                    emitter
-                       .build(at.range, errors::WrongArguments, word.name, errors::arguments(declared.fields.size()),
-                              errors::arguments(call.arguments.size()))
-                       .note(declared.range, "'{}' is declared here", word.name)
-                       .refuse());
+                       .emit(at.range, WrongArguments, word.name, countedArguments(declared.fields.size()),
+                             countedArguments(call.arguments.size()))
+                       .note(declared.range, "'{}' is declared here", word.name));
   // Each argument of the payload must be constant and of the field's declared type.
   Formula formula = formulaOf(Formula::Op::Variant, *at.expected, at.range);
   formula.constant = Value::level(type, unsigned(index));
@@ -418,9 +408,7 @@ FormulaPtr Context::variant(const ast::CallExpr& call, const Site& at) {
 
 bool Context::tooDeep(source::Range range) {
   if (let_depth_ < kMaxLetDepth) return false;
-  emitter.build(range, ExpressionTooLarge)
-      .note("more than {} names are defined by one another here", kMaxLetDepth)
-      .emit();
+  emitter.emit(range, ExpressionTooLarge).note("more than {} names are defined by one another here", kMaxLetDepth);
   return true;
 }
 
@@ -435,11 +423,11 @@ FormulaPtr Context::metric(const ast::Identifier& word, const ExpressionScope& p
   note(word.range, metric.range);
   if (metric.series != series) {
     if (metric.series)
-      errors::seriesValue(emitter, word.range, metric);
+      seriesValue(emitter, word.range, metric);
     else
-      emitter.build(word.range, errors::NotASeries, metric.name)
-          .note(metric.range, "it has one value per trial; declare a series as 'metric {} : float series'", metric.name)
-          .emit();
+      emitter.emit(word.range, NotASeries, metric.name)
+          .note(metric.range, "it has one value per trial; declare a series as 'metric {} : float series'",
+                metric.name);
     return error();
   }
   if (!place.metrics->use(metric, word.range)) return error();
@@ -465,10 +453,9 @@ FormulaPtr Context::reduce(const ast::CallExpr& call, const Site& at) {
   const auto made = reduction(call, at.range, at.place);
   if (!made) return refused(call, at);
   if (!word)
-    return refused(
-        call, at,
-        emitter.refuse(at.range, errors::TypeMismatch, fmt::format("the argument of '{}'", joined(call.callee)),
-                       "one series", written(at.range)));
+    return refused(call, at,
+                   emitter.emit(at.range, TypeMismatch, fmt::format("the argument of '{}'", joined(call.callee)),
+                                "one series", written(at.range)));
   FormulaPtr series = metric(*word, at.place, true);
   if (!series) unknownName(emitter, "metric", *word, namesOf(at.place.metrics->metrics));
   if (!series || series->type.isError()) return error();
@@ -477,11 +464,10 @@ FormulaPtr Context::reduce(const ast::CallExpr& call, const Site& at) {
   };
   if (at.place.metrics->metrics[series->parameter].distribution &&
       (made->take == plan::Reduction::Take::Last || made->skip + made->first + made->last > 0))
-    return error(emitter.build(at.range, errors::NotASeries, word->name)
+    return error(emitter.emit(at.range, NotASeries, word->name)
                      .note(at.place.metrics->metrics[series->parameter].range,
                            "a distribution has no first and no last values: leave some out where they are read, as in "
-                           "'from csv(\"out.csv\", skip = 100)'")
-                     .refuse());
+                           "'from csv(\"out.csv\", skip = 100)'"));
   const Type type = made->take == plan::Reduction::Take::Count ? Type::number() : series->type;
   return make(Formula::Op::Reduce, type, at.range,
               {series, number(double(made->take)), number(made->percentile), number(double(made->skip)),
@@ -490,18 +476,18 @@ FormulaPtr Context::reduce(const ast::CallExpr& call, const Site& at) {
 
 FormulaPtr Context::epochsTo(const ast::CallExpr& call, const Site& at) {
   // The argument must be `series RELATION constant`.
-  auto* condition = call.arguments.size() == 1 ? std::get_if<ast::BinaryExpr>(&call.arguments[0].value->node) : nullptr;
+  auto* condition = call.arguments.size() == 1 ? call.arguments[0].value->as<ast::BinaryExpr>() : nullptr;
   const ast::Identifier* word = condition && relationOf(opOf(condition->op)) ? wordOf(*condition->left) : nullptr;
   if (!word)
-    return error(emitter.refuse(at.range, errors::TypeMismatch, "the argument of 'epochs_to'",
-                                "a series and a bound, as in 'accuracy >= 97%'", written(at.range)));
+    return error(emitter.emit(at.range, TypeMismatch, "the argument of 'epochs_to'",
+                              "a series and a bound, as in 'accuracy >= 97%'", written(at.range)));
   FormulaPtr series = metric(*word, at.place, true);
   if (!series) unknownName(emitter, "metric", *word, namesOf(at.place.metrics->metrics));
   if (!series || series->type.isError()) return error();
   auto limit = constant(*condition->right, at.place, series->type, "the bound");
   if (!limit) return error();
   if (const Metric& read = at.place.metrics->metrics[series->parameter]; read.distribution)
-    return error(errors::seriesValue(emitter, word->range, read));
+    return error(seriesValue(emitter, word->range, read));
   FormulaPtr bound = make(opOf(condition->op), Type::boolean(), call.arguments[0].value->range,
                           {series, constantOf(std::move(*limit), series->type, condition->right->range)});
   return make(Formula::Op::EpochsTo, Type::number(), at.range, {std::move(bound)});
@@ -531,7 +517,7 @@ FormulaPtr Context::let(LetEntry& entry, const ExpressionScope& place) {
   // It reads itself, directly or through others.
   if (entry.state == LetEntry::State::Active) {
     const bool is_unit = base::entryOf(place.module->units, word.name) == &entry;
-    return error(emitter.refuse(word.range, errors::LetCycle, is_unit ? "unit" : "let", word.name));
+    return error(emitter.emit(word.range, LetCycle, is_unit ? "unit" : "let", word.name));
   }
   if (tooDeep(word.range)) return error();
   entry.state = LetEntry::State::Active;

@@ -48,9 +48,7 @@ bool isReduction(std::string_view word);
 /// Replaces every `what` by `with`. Inserted text is not searched again.
 void replaceAll(std::string& text, std::string_view what, std::string_view with);
 
-/// Diagnostics that several files of check emit; all others stand beside their emit.
-namespace errors {
-
+/// Diagnostics that several files emit; all others stand beside their emit.
 EXPC_DIAGNOSTIC(TypeMismatch, "{0} must be {1}, not {2}");
 EXPC_DIAGNOSTIC(UnitMismatch, "{0} is {1}, but {2} is {3}");
 EXPC_DIAGNOSTIC(NumberTooLarge, "the number {0} cannot be represented exactly");
@@ -63,22 +61,18 @@ EXPC_DIAGNOSTIC(OutOfRange, "{0} is {1}, but must be {2}");
 EXPC_DIAGNOSTIC(NoDirection, "'{0}' does not declare whether lower or higher is better");
 EXPC_DIAGNOSTIC(LetCycle, "the {0} '{1}' depends on itself");
 EXPC_DIAGNOSTIC(WrongArguments, "'{0}' needs {1}, but has {2}");
-
 EXPC_DIAGNOSTIC(BadInside, "the inside parameter '{0}' {1}");
 
 inline void badInside(diag::Emitter& emitter, source::Range range, const std::string& name, std::string_view why) {
-  emitter.build(range, BadInside, name, why)
-      .note("each process goes through the levels of an inside parameter by itself")
-      .emit();
+  emitter.emit(range, BadInside, name, why)
+      .note("each process goes through the levels of an inside parameter by itself");
 }
 
 /// "no argument", "one argument", "2 arguments".
-std::string arguments(size_t count);
+std::string countedArguments(size_t count);
 
 /// Emits SeriesValue: a series or a distribution stands where one value is wanted.
 diag::Refusal seriesValue(diag::Emitter& emitter, source::Range range, const Metric& metric);
-
-}  // namespace errors
 
 /// The inputs of a check, and the builder of its formulas. Keeps only counters beside them, so one object serves a
 /// whole check.

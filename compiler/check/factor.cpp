@@ -48,8 +48,8 @@ struct FactorChecker {
       return;
     }
     if (study.factors.size() == kMaxFactors)
-      return context.emitter.emit(name.range, errors::NotSupported,
-                                  fmt::format("a study with more than {} factors", kMaxFactors));
+      return void(context.emitter.emit(name.range, NotSupported,
+                                       fmt::format("a study with more than {} factors", kMaxFactors)));
     levels();
     baseline();
     active();
@@ -87,9 +87,8 @@ struct FactorChecker {
       // An argument fixes the parameter for the whole study, so it cannot vary.
       for (const Use& use : study.uses)
         if (use.argument_ranges[parameter].isValid()) {
-          context.emitter.build(name.range, FactorIsArgument, name.name)
-              .note(use.argument_ranges[parameter], "it is fixed here; a factor varies, an argument does not")
-              .emit();
+          context.emitter.emit(name.range, FactorIsArgument, name.name)
+              .note(use.argument_ranges[parameter], "it is fixed here; a factor varies, an argument does not");
           break;
         }
       factor.parameters.push_back(parameter);
@@ -110,24 +109,22 @@ struct FactorChecker {
       for (const unsigned parameter : factor.parameters) context.not_varied.insert(parameters[parameter].name);
       context.stray = true;
       return context.emitter
-          .build(declaration.name.range, InsideLockstep, parameters[*within].name, parameters[*beside].name)
+          .emit(declaration.name.range, InsideLockstep, parameters[*within].name, parameters[*beside].name)
           .note(parameters[*within].range, "one process goes through its levels, while '{}' is the same",
-                parameters[*beside].name)
-          .refuse();
+                parameters[*beside].name);
     }
     const std::string& name = parameters[*within].name;
     if (declaration.when)
-      errors::badInside(context.emitter, declaration.when->range, name,
-                        "has levels at all points: leave some out with 'exclude', or 'where' of a claim");
-    const bool range = declaration.levels && std::holds_alternative<ast::RangeExpr>(declaration.levels->node);
+      badInside(context.emitter, declaration.when->range, name,
+                "has levels at all points: leave some out with 'exclude', or 'where' of a claim");
+    const bool range = declaration.levels && declaration.levels->as<ast::RangeExpr>();
     for (const Use& use : study.uses)
       if (range && use.workload->command && !isToldOf(*use.workload, name))
-        context.emitter.build(declaration.name.range, InsideUntold, name)
+        context.emitter.emit(declaration.name.range, InsideUntold, name)
             .note(use.workload->range,
                   "write '${{{0}}}', or '${{{0}.first}}' and '${{{0}.last}}', in its arguments; "
                   "else list the levels that it goes through",
-                  name)
-            .emit();
+                  name);
     return true;
   }
 
@@ -144,9 +141,8 @@ struct FactorChecker {
       auto [at, end] = known.equal_range(label);
       at = std::find_if(at, end, [&](const auto& one) { return factor.levels[one.second].values == level.values; });
       if (at != end) {
-        context.emitter.build(level.range, DuplicateLevel, level.label, factor.name)
-            .note(factor.levels[at->second].range, "the first one is here")
-            .emit();
+        context.emitter.emit(level.range, DuplicateLevel, level.label, factor.name)
+            .note(factor.levels[at->second].range, "the first one is here");
         continue;
       }
       // Report a range once, not for each of its values.
@@ -175,14 +171,13 @@ struct FactorChecker {
       for (unsigned at = 0; at < type.enumeration->levels.size(); ++at) add(Value::level(*type.enumeration, at));
     } else {
       const bool text = type.kind == Type::Kind::String || type.kind == Type::Kind::Path;
-      return context.emitter.build(declaration.name.range, NoLevels, factor.name)
+      return context.emitter.emit(declaration.name.range, NoLevels, factor.name)
           .note("list them, as in 'factor {} in {{ {} }}'; an enum or a bool has all of its levels without a list",
                 factor.name,
                 factor.lockstep() ? "(…, …), (…, …)"
                 : text            ? "\"a\", \"b\""
                 : type.isNumber() ? "1, 2, 4"
-                                  : "…")
-          .refuse();
+                                  : "…");
     }
     return all;
   }
@@ -207,10 +202,9 @@ struct FactorChecker {
       factor.baseline = unsigned(found - factor.levels.begin());
       return;
     }
-    context.emitter.build(declaration.baseline->range, BaselineNotLevel, labelOf(*baseline), factor.name)
+    context.emitter.emit(declaration.baseline->range, BaselineNotLevel, labelOf(*baseline), factor.name)
         .note(declaration.levels ? declaration.levels->range : factor.range, "its levels are {}",
-              diag::list(factor.declared))
-        .emit();
+              diag::list(factor.declared));
   }
 
   /// The condition under which it varies: that of its parameter and its own.
@@ -241,7 +235,7 @@ void refuseCycles(StudyContext& context) {
         // One report is enough: the other circles usually share its names.
         if (std::exchange(refused, true)) return;
         const int factor = study.factor_of[parameter];
-        context.emitter.emit(factor < 0 ? parameters[parameter].range : study.factors[factor].range, errors::WhenCycle,
+        context.emitter.emit(factor < 0 ? parameters[parameter].range : study.factors[factor].range, WhenCycle,
                              parameters[parameter].name);
       });
 }
@@ -272,9 +266,9 @@ std::optional<std::vector<Value>> StudyScope::levelValues(const ast::Expr& expr,
     return value ? std::optional(std::vector<Value>{std::move(*value)}) : std::nullopt;
   }
   // A level of a lockstep factor is a tuple with one value for each of its parameters.
-  auto* tuple = std::get_if<ast::TupleExpr>(&expr.node);
+  auto* tuple = expr.as<ast::TupleExpr>();
   if (!tuple || tuple->elements.size() != factor.parameters.size())
-    return emitter.refuse(expr.range, LockstepShape, what, factor.parameters.size(), factor.name);
+    return emitter.emit(expr.range, LockstepShape, what, factor.parameters.size(), factor.name);
   std::vector<Value> values;
   for (size_t i = 0; i < tuple->elements.size(); ++i) {
     const Parameter& parameter = parameters[factor.parameters[i]];
@@ -323,9 +317,8 @@ std::optional<unsigned> StudyScope::levelOf(const std::vector<Value>& values, co
   const auto found = std::ranges::find(factor.levels, values, &Level::values);
   if (found != factor.levels.end()) return unsigned(found - factor.levels.begin());
   EXPC_DIAGNOSTIC(UnknownLevel, "{0} is not a level of the factor '{1}'");
-  return emitter.build(range, UnknownLevel, label, factor.name)
-      .note(factor.range, "its levels are {}", diag::list(factor.declared))
-      .refuse();
+  return emitter.emit(range, UnknownLevel, label, factor.name)
+      .note(factor.range, "its levels are {}", diag::list(factor.declared));
 }
 
 bool StudyScope::allowed(const Value& value, unsigned parameter, source::Range range, std::string_view what) {
@@ -405,14 +398,14 @@ std::optional<unsigned> StudyScope::factor(const ast::Identifier& name) {
   // A part of a lockstep factor stands for the factor where its values tell the levels apart.
   if (const int at = study.factor_of[parameter]; at >= 0 && identifies(study.factors[at], unsigned(parameter)))
     return unsigned(at);
-  auto builder = emitter.build(name.range, diag::UnknownName, "factor", name.name, "");
+  auto builder = emitter.emit(name.range, diag::UnknownName, "factor", name.name, "");
   if (const int at = study.factor_of[parameter]; at >= 0)
     builder.note(study.factors[at].range,
                  "it varies in lockstep, and several levels share one of its values: write '{}'",
                  study.factors[at].name);
   else
     builder.note("this study does not vary this parameter");
-  return builder.refuse();
+  return builder;
 }
 
 void checkFactors(StudyContext& context) {

@@ -73,8 +73,8 @@ bool relabel(Context& context, const ast::MetricDecl& declaration, ModuleScope& 
   // A quotient of two times is a plain number; the author knows whether it is a share or a ratio.
   bool pure = metric.dimension.isPure() && type.isNumber() && type.dimension.isPure();
   if (!pure && !(type.isNumber() && type.dimension == metric.dimension))
-    return context.emitter.refuse(declaration.type->range, errors::UnitMismatch, fmt::format("'{}'", metric.name),
-                                  type.name(), "its value", metric.dimension.typeName());
+    return context.emitter.emit(declaration.type->range, UnitMismatch, fmt::format("'{}'", metric.name), type.name(),
+                                "its value", metric.dimension.typeName());
   metric.dimension = type.dimension;
   metric.refinement = std::move(allowed);
   return true;
@@ -118,7 +118,7 @@ void DerivedMetrics::declare(size_t index) {
   const ast::Identifier& name = declared[index].name;
   if (states[index] == LetEntry::State::Done) return;
   if (states[index] == LetEntry::State::Active)
-    return context.emitter.emit(name.range, errors::LetCycle, "metric", name.name);
+    return void(context.emitter.emit(name.range, LetCycle, "metric", name.name));
   states[index] = LetEntry::State::Active;
   // The expression may read other derived metrics, which are declared inside this call; keep the reader's
   // state.
@@ -134,22 +134,21 @@ void DerivedMetrics::declare(size_t index) {
 std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) {
   Metric metric = introduced(declaration);
   if (declaration.optional)
-    return context.emitter.refuse(declaration.name.range, IncompleteMetric, metric.name,
-                                  "has no value where a metric that it reads has none: write 'optional' there");
+    return context.emitter.emit(declaration.name.range, IncompleteMetric, metric.name,
+                                "has no value where a metric that it reads has none: write 'optional' there");
   metric.text = context.written(declaration.derived->range);
   FormulaPtr value = context.build(*declaration.derived, place);
   if (value->type.isError()) return std::nullopt;
   // Conditions, levels and properties of a machine are not in a plan's terms.
   const Formula* foreign = foreignPart(*value);
   if (foreign || !value->type.isNumber())
-    return context.emitter.refuse(foreign ? foreign->range : value->range, errors::TypeMismatch, "a derived metric",
-                                  "built with + - * /, max, min, epochs_to, and median, p99 and the like of a series",
-                                  context.written((foreign ? foreign : value.get())->range));
+    return context.emitter.emit(foreign ? foreign->range : value->range, TypeMismatch, "a derived metric",
+                                "built with + - * /, max, min, epochs_to, and median, p99 and the like of a series",
+                                context.written((foreign ? foreign : value.get())->range));
   // `use` sets the kind when the expression reads a metric.
-  if (!kind)
-    return context.emitter.refuse(declaration.derived->range, IncompleteMetric, metric.name, "reads no metric");
+  if (!kind) return context.emitter.emit(declaration.derived->range, IncompleteMetric, metric.name, "reads no metric");
   if (termDepth(*value) > plan::kMostDepth)
-    return context.emitter.refuse(
+    return context.emitter.emit(
         declaration.derived->range, IncompleteMetric, metric.name,
         fmt::format("nests terms more than {} deep: build it from fewer metrics that build on one another",
                     plan::kMostDepth));
@@ -167,8 +166,8 @@ std::optional<Metric> DerivedMetrics::check(const ast::MetricDecl& declaration) 
   metric.kind = *kind;
   // A stated kind must be that of the metrics it reads.
   if (declaration.kind && declaration.kind->name != toString(metric.kind))
-    return context.emitter.refuse(declaration.kind->range, MixedKinds, metric.name, declaration.kind->name,
-                                  toString(metric.kind));
+    return context.emitter.emit(declaration.kind->range, MixedKinds, metric.name, declaration.kind->name,
+                                toString(metric.kind));
   if (declaration.type && !relabel(context, declaration, *place.module, metric)) return std::nullopt;
   return metric;
 }
@@ -188,9 +187,8 @@ bool DerivedMetrics::declares(std::string_view name) const {
 
 bool DerivedMetrics::use(const Metric& metric, source::Range range) {
   if (kind && *kind != metric.kind)
-    return context.emitter.build(range, MixedKinds, declared[current].name.name, toString(*kind), toString(metric.kind))
-        .note(metric.range, "'{}' comes from {} trials", metric.name, toString(metric.kind))
-        .refuse();
+    return context.emitter.emit(range, MixedKinds, declared[current].name.name, toString(*kind), toString(metric.kind))
+        .note(metric.range, "'{}' comes from {} trials", metric.name, toString(metric.kind));
   kind = metric.kind;
   return true;
 }
@@ -200,7 +198,7 @@ std::optional<Metric> checkMetric(Context& context, ModuleScope& scope, const as
   metric.distribution = declaration.distribution;
   metric.series = declaration.series || declaration.distribution;
   auto incomplete = [&](std::string_view why) {
-    return context.emitter.refuse(declaration.name.range, IncompleteMetric, metric.name, why);
+    return context.emitter.emit(declaration.name.range, IncompleteMetric, metric.name, why);
   };
   if (declaration.series && declaration.distribution) return incomplete("is a 'series' or a 'distribution', not both");
   if (!declaration.type) return incomplete("needs a type, as in ': Time'");

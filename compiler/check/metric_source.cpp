@@ -45,18 +45,17 @@ struct Wanted {
 
 /// Refuses a way to read, with examples of all readers.
 diag::Refusal refuse(WorkloadScope& of, source::Range range, std::string_view why) {
-  return of.emitter.build(range, MetricSourceShape, why)
+  return of.emitter.emit(range, MetricSourceShape, why)
       .note(
           "write 'regex(\"step ([0-9.]+) ms\", unit = 1ms)', 'json(\"out.json\", \"/time\", unit = 1s)', "
           "'csv(\"log.csv\", column = \"loss\")', 'size(\"out\")', 'stdout', or 'trial' for a value that the program "
-          "reports itself")
-      .refuse();
+          "reports itself");
 }
 
 /// The file that an argument names: a text, or the file to which the runtime writes a stream of the program.
 std::optional<std::string> fileOf(const ast::Expr& expr) {
-  if (auto* text = std::get_if<ast::StringLiteral>(&expr.node)) return text->value;
-  auto* name = std::get_if<ast::NameExpr>(&expr.node);
+  if (auto* text = expr.as<ast::StringLiteral>()) return text->value;
+  auto* name = expr.as<ast::NameExpr>();
   const std::string word = name ? joined(name->name) : "";
   if (word == "stdout" || word == "stderr") return word + ".txt";
   return std::nullopt;
@@ -64,7 +63,7 @@ std::optional<std::string> fileOf(const ast::Expr& expr) {
 
 /// The file of `outputs`, if that is a call of the same reader.
 std::optional<std::string> outputsFile(const ast::Expr* outputs, std::string_view reader) {
-  auto* call = outputs ? std::get_if<ast::CallExpr>(&outputs->node) : nullptr;
+  auto* call = outputs ? outputs->as<ast::CallExpr>() : nullptr;
   if (!call || joined(call->callee) != reader || call->arguments.empty()) return std::nullopt;
   return fileOf(*call->arguments[0].value);
 }
@@ -125,8 +124,8 @@ struct SourceChecker {
   /// Reads one call; nothing after a report.
   Source read(const ast::Expr& expr) {
     static const ast::CallExpr kBare;
-    auto* name = std::get_if<ast::NameExpr>(&expr.node);
-    auto* call = std::get_if<ast::CallExpr>(&expr.node);
+    auto* name = expr.as<ast::NameExpr>();
+    auto* call = expr.as<ast::CallExpr>();
     if (!name && !call) return refuse(of, expr.range, "this is not a way to read a number");
     const ast::QualifiedName& callee = name ? name->name : call->callee;
     const std::string word = joined(callee);
@@ -205,9 +204,8 @@ struct SourceChecker {
     const auto unit = findUnit(column->unit, nullptr);
     if (wanted.text) return made;
     if (unit->dimension != wanted.dimension && !(unit->dimension.isPure() && wanted.dimension.isPure()))
-      return of.emitter.refuse(expr.range, errors::UnitMismatch, fmt::format("'{}' of {}", name, tool.word),
-                               unit->dimension.typeName(), fmt::format("'{}'", wanted.name),
-                               wanted.dimension.typeName());
+      return of.emitter.emit(expr.range, UnitMismatch, fmt::format("'{}' of {}", name, tool.word),
+                             unit->dimension.typeName(), fmt::format("'{}'", wanted.name), wanted.dimension.typeName());
     if (!(scale == Rational(1)))
       return refuse(of, expr.range, fmt::format("'{}' says the unit of '{}' itself", tool.word, name));
     made.scale = unit->scale.toDouble() * column->scale;
@@ -217,11 +215,10 @@ struct SourceChecker {
   /// Reports an unknown reader, with those that are possible here as candidates.
   diag::Refusal unknown(source::Range range, const std::string& word) {
     if (const plan::Outside* seen = plan::seenFromOutside(word))
-      return of.emitter
-          .build(range, MetricSourceShape,
-                 fmt::format("expc measures '{0}' of every program: declare 'metric {0} : {1}', without 'from'",
-                             seen->name, seen->type))
-          .refuse();
+      return of.emitter.emit(
+          range, MetricSourceShape,
+          fmt::format("expc measures '{0}' of every program: declare 'metric {0} : {1}', without 'from'", seen->name,
+                      seen->type));
     std::vector<std::string> names;
     for (const Reader& reader : kReaders)
       if (wanted.expected || reader.from != From::Same) names.emplace_back(reader.word);
@@ -247,9 +244,9 @@ struct SourceChecker {
                                 wanted.distribution ? "distribution" : "series", word));
     const bool counts = take->take == plan::Reduction::Take::Count;
     if (counts && !wanted.dimension.isPure())
-      return of.emitter.refuse(expr.range, errors::UnitMismatch, "a count", "a number",
-                               wanted.expected ? "the other side" : fmt::format("'{}'", wanted.name),
-                               wanted.dimension.typeName());
+      return of.emitter.emit(expr.range, UnitMismatch, "a count", "a number",
+                             wanted.expected ? "the other side" : fmt::format("'{}'", wanted.name),
+                             wanted.dimension.typeName());
     const bool number = std::exchange(wanted.number, wanted.number && !counts);
     auto source = read(*std::ranges::find_if(call.arguments, positional)->value);
     wanted.number = number;
@@ -280,12 +277,10 @@ struct SourceChecker {
         return refuse(of, argument.value->range, fmt::format("'{}' takes texts here", reader.word));
       }
       if (!placeholders(argument.value->range, *text)) return false;
-      if (std::holds_alternative<ast::StringLiteral>(argument.value->node) && (*text == "stdout" || *text == "stderr"))
+      if (argument.value->as<ast::StringLiteral>() && (*text == "stdout" || *text == "stderr"))
         return of.emitter
-            .build(argument.value->range, MetricSourceShape,
-                   fmt::format("'{}' in quotes is a file of that name", *text))
-            .fix(argument.value->range, *text)
-            .refuse();
+            .emit(argument.value->range, MetricSourceShape, fmt::format("'{}' in quotes is a file of that name", *text))
+            .fix(argument.value->range, *text);
       if (name.empty())
         texts.push_back(std::move(*text));
       else
@@ -334,7 +329,7 @@ struct SourceChecker {
     if (!pointer) refuse(of, range, "a JSON pointer begins with '/'");
     const bool bytes = from != From::Size || !wanted.number || wanted.dimension == Dimension::of(Dimension::Bytes);
     if (!bytes)
-      of.emitter.emit(range, errors::UnitMismatch, "the size of a file", "Bytes",
+      of.emitter.emit(range, UnitMismatch, "the size of a file", "Bytes",
                       wanted.expected ? "the other side" : fmt::format("'{}'", wanted.name),
                       wanted.dimension.typeName());
     return grouped && pointer && bytes;
@@ -349,7 +344,7 @@ struct SourceChecker {
       if (index < 0) return diag::unknownName(of.emitter, range, "parameter", name, namesOf(of.workload.parameters));
       const Parameter& parameter = of.workload.parameters[index];
       if (parameter.inside) {
-        errors::badInside(of.emitter, range, name, "stands in what is read once for all of its levels");
+        badInside(of.emitter, range, name, "stands in what is read once for all of its levels");
         return false;
       }
       if (parameter.when)
@@ -393,7 +388,7 @@ bool checkOutputsClause(WorkloadScope& of, const ast::Expr& source) {
   // `name` stands for every metric's name in the place of `outputs`.
   Wanted wanted;
   wanted.name = "name";
-  auto* call = std::get_if<ast::CallExpr>(&source.node);
+  auto* call = source.as<ast::CallExpr>();
   for (size_t i = 0; call && i < call->arguments.size(); ++i) {
     const ast::CallArgument& argument = call->arguments[i];
     if (argument.name && argument.name->name == "unit") {
@@ -421,7 +416,7 @@ std::optional<plan::CommandMetric> checkInside(WorkloadScope& of, const ast::Par
   const Type& type = parameter.type;
   const bool number = type.isNumber();
   const auto bad = [&](std::string_view why) {
-    errors::badInside(of.emitter, declaration.name.range, name, why);
+    badInside(of.emitter, declaration.name.range, name, why);
     return std::nullopt;
   };
   if (type.isError()) return std::nullopt;
@@ -498,12 +493,11 @@ bool checkMetricSource(WorkloadScope& of, ModuleScope& scope, const ast::MetricD
     replaceAll(metric.source->where, "{name}", metric.name);
     return of.context.problems() == before;
   }
-  of.emitter.build(metric.range, MissingSource, metric.name)
+  of.emitter.emit(metric.range, MissingSource, metric.name)
       .note(
           "write 'from regex(…)', 'from json(…)', 'from csv(…)' or 'from trial' after it, or 'outputs json(…)' for "
           "all; without a source, expc measures only {0}",
-          plan::seenFromOutsideText())
-      .emit();
+          plan::seenFromOutsideText());
   return false;
 }
 
@@ -512,11 +506,11 @@ std::optional<plan::Expectation> checkExpectation(WorkloadScope& of, const ast::
   wanted.expected = true;
   wanted.outputs = of.declaration.outputs.get();
   plan::Expectation expectation;
-  auto* unary = std::get_if<ast::UnaryExpr>(&expr.node);
+  auto* unary = expr.as<ast::UnaryExpr>();
   const bool forbidden = unary && unary->op == ast::UnaryOp::Not;
   const ast::Expr& condition = forbidden ? *unary->operand : expr;
   // `size("out") <= 1MB` compares a number; a bare reader is an expectation that something matches.
-  auto* binary = std::get_if<ast::BinaryExpr>(&condition.node);
+  auto* binary = condition.as<ast::BinaryExpr>();
   const auto relation = binary ? relationOf(opOf(binary->op)) : std::nullopt;
   if (relation) {
     auto limit = of.context.number(*binary->right, {&of.scope}, "an expectation");

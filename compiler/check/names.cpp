@@ -49,47 +49,50 @@ void Names::addAll(SymbolKind kind, const std::vector<Declared>& all, unsigned p
 }
 
 void Names::declare(const load::Module& module) {
+  using enum SymbolKind;
   const ast::Module& file = module.ast;
   // A file has no name of its own in its text: its beginning stands for it.
   const source::Range beginning{file.file, 0, 0};
-  const unsigned own = add({SymbolKind::Module, module.path, beginning, beginning, &module});
+  const unsigned own = add({Module, module.path, beginning, beginning, &module});
   for (const ast::EnumDecl& declared : file.enums) {
-    const unsigned parent = add(SymbolKind::Enum, declared, own);
-    addAll(SymbolKind::Level, declared.levels, parent);
+    const unsigned parent = add(Enum, declared, own);
+    addAll(Level, declared.levels, parent);
   }
-  addAll(SymbolKind::Unit, file.units, own);
-  addAll(SymbolKind::Let, file.lets, own);
-  addAll(SymbolKind::Metric, file.metrics, own);
-  for (const ast::WorkloadDecl& declared : file.workloads) declareWorkload(SymbolKind::Workload, declared, own);
-  for (const ast::WorkloadDecl& declared : file.services) declareWorkload(SymbolKind::Service, declared, own);
-  addAll(SymbolKind::System, file.systems, own);
-  addAll(SymbolKind::Reference, file.references, own);
-  for (const ast::PartDecl& declared : file.parts) declareStudy(declared, add(SymbolKind::Part, declared, own));
-  for (const ast::StudyDecl& declared : file.studies) declareStudy(declared, add(SymbolKind::Study, declared, own));
+  addAll(Unit, file.units, own);
+  addAll(Let, file.lets, own);
+  addAll(Metric, file.metrics, own);
+  for (const ast::WorkloadDecl& declared : file.workloads) declareWorkload(Workload, declared, own);
+  for (const ast::WorkloadDecl& declared : file.services) declareWorkload(Service, declared, own);
+  addAll(System, file.systems, own);
+  addAll(Reference, file.references, own);
+  for (const ast::PartDecl& declared : file.parts) declareStudy(declared, add(Part, declared, own));
+  for (const ast::StudyDecl& declared : file.studies) declareStudy(declared, add(Study, declared, own));
   for (const ast::PresetDecl& declared : file.presets) declarePreset(declared, own);
 }
 
 void Names::declareWorkload(SymbolKind kind, const ast::WorkloadDecl& workload, unsigned file) {
+  using enum SymbolKind;
   const unsigned parent = add(kind, workload, file);
-  addAll(SymbolKind::Parameter, workload.params, parent);
-  addAll(SymbolKind::Let, workload.lets, parent);
+  addAll(Parameter, workload.params, parent);
+  addAll(Let, workload.lets, parent);
   for (const ast::MetricDecl& declared : workload.metrics)
-    if (!declared.all) add(SymbolKind::Metric, declared, parent);
+    if (!declared.all) add(Metric, declared, parent);
   declareRules(workload.rules, parent);
 }
 
 void Names::declareStudy(const ast::StudyDecl& study, unsigned parent) {
-  addAll(SymbolKind::Parameter, study.params, parent);
+  using enum SymbolKind;
+  addAll(Parameter, study.params, parent);
   for (const ast::WorkloadUse& use : study.workloads)
-    if (use.label) add({SymbolKind::Label, use.label->name, use.label->range, use.range, &use, parent});
-  addAll(SymbolKind::Factor, study.factors, parent);
-  addAll(SymbolKind::Let, study.lets, parent);
+    if (use.label) add({Label, use.label->name, use.label->range, use.range, &use, parent});
+  addAll(Factor, study.factors, parent);
+  addAll(Let, study.lets, parent);
   declareRules(study.rules, parent);
-  addAll(SymbolKind::Metric, study.metrics, parent);
+  addAll(Metric, study.metrics, parent);
   for (const ast::CompareDecl& declared : study.compares)
-    if (!declared.stated) add(SymbolKind::Comparison, declared, parent);
-  addAll(SymbolKind::Control, study.controls, parent);
-  addAll(SymbolKind::Criterion, study.criteria, parent);
+    if (!declared.stated) add(Comparison, declared, parent);
+  addAll(Control, study.controls, parent);
+  addAll(Criterion, study.criteria, parent);
   for (const ast::PresetDecl& declared : study.presets) declarePreset(declared, parent);
 }
 

@@ -10,7 +10,6 @@ namespace {
 
 EXPC_DIAGNOSTIC(UselessCoalesce, "'{0}' always has a value");
 EXPC_DIAGNOSTIC(MisplacedLookup, "'{0}' reads files, which only an estimate may do");
-EXPC_DIAGNOSTIC(WrongArguments, "the record has no value for '{0}'");
 
 using Op = Formula::Op;
 
@@ -40,7 +39,7 @@ Op opOf(ast::BinaryOp op) {
 }
 
 void Context::mismatch(source::Range range, std::string_view what, const Type& expected, const Type& found) {
-  auto builder = emitter.build(range, errors::TypeMismatch, what, describe(expected), describe(found));
+  auto builder = emitter.emit(range, TypeMismatch, what, describe(expected), describe(found));
   // Notes for the usual causes: mixed ratio and share, a missing unit, a quoted level.
   using Flavor = Dimension::Flavor;
   bool ratio_and_share = expected.dimension.flavor != Flavor::Plain && found.dimension.flavor != Flavor::Plain &&
@@ -54,13 +53,12 @@ void Context::mismatch(source::Range range, std::string_view what, const Type& e
   }
   if (expected.isEnum() && found.kind == Type::Kind::String) builder.note("a level is a name without quotes");
   if (expected.kind == Type::Kind::Bool) builder.note("it is true or false");
-  builder.emit();
 }
 
 bool Context::want(const Formula& formula, Type::Kind kind, std::string_view what) {
   // Error passes: its cause was reported.
   if (formula.type.isError() || formula.type.kind == kind) return true;
-  return emitter.refuse(formula.range, errors::TypeMismatch, what, kindName(kind), describe(formula.type));
+  return emitter.emit(formula.range, TypeMismatch, what, kindName(kind), describe(formula.type));
 }
 
 bool Context::agree(FormulaPtr& left, FormulaPtr& right) {
@@ -68,10 +66,8 @@ bool Context::agree(FormulaPtr& left, FormulaPtr& right) {
   left = asNumber(std::move(left), right->type);
   right = asNumber(std::move(right), left->type);
   if (left->type.isError() || right->type.isError() || left->type.agreesWith(right->type)) return true;
-  return emitter
-      .build(source::join(left->range, right->range), errors::UnitMismatch, "the left side", describe(left->type),
-             "the right side", describe(right->type))
-      .refuse();
+  return emitter.emit(source::join(left->range, right->range), UnitMismatch, "the left side", describe(left->type),
+                      "the right side", describe(right->type));
 }
 
 FormulaPtr Context::condition(const ast::Expr& expr, const ExpressionScope& place, std::string_view what) {
@@ -112,9 +108,8 @@ FormulaPtr Context::coalesce(const ast::BinaryExpr& binary, const Site& at) {
   if (left->type.isError() || right->type.isError() || !agree(left, right)) return error();
   // A constant is always there, so the alternative is dead.
   if (left->isConstant()) {
-    emitter.build(binary.left->range, UselessCoalesce, written(binary.left->range))
-        .note(binary.right->range, "the value after '\?\?' is never used")
-        .emit();
+    emitter.emit(binary.left->range, UselessCoalesce, written(binary.left->range))
+        .note(binary.right->range, "the value after '\?\?' is never used");
     return left;
   }
   // The result is whole only if both sides are.
@@ -141,8 +136,8 @@ FormulaPtr Context::equality(const ast::BinaryExpr& binary, const Site& at) {
     const Type& type = left->type;
     bool ordered = type.isNumber() || (type.isEnum() && type.enumeration->ordered);
     if (!ordered)
-      return error(emitter.refuse(at.range, errors::TypeMismatch, "an operand of an ordering",
-                                  "a number or a level of an ordered enum", describe(type)));
+      return error(emitter.emit(at.range, TypeMismatch, "an operand of an ordering",
+                                "a number or a level of an ordered enum", describe(type)));
   }
   return make(op, Type::boolean(), at.range, {left, right});
 }
@@ -150,7 +145,7 @@ FormulaPtr Context::equality(const ast::BinaryExpr& binary, const Site& at) {
 FormulaPtr Context::membership(const ast::BinaryExpr& binary, const Site& at) {
   // A written range or set belongs to `in`; anything else must be a list value.
   const auto* members = membersOf(*binary.right);
-  const bool written = std::holds_alternative<ast::RangeExpr>(binary.right->node) || members;
+  const bool written = binary.right->as<ast::RangeExpr>() || members;
   // Build a list first, since its element type gives a bare level on the left its meaning.
   FormulaPtr list = written ? nullptr : build(*binary.right, at.place);
   bool is_list = list && list->type.kind == Type::Kind::List;
@@ -163,7 +158,7 @@ FormulaPtr Context::membership(const ast::BinaryExpr& binary, const Site& at) {
       return error();
     }
     result = make(Op::InList, Type::boolean(), at.range, {value, list});
-  } else if (auto* bounds = std::get_if<ast::RangeExpr>(&binary.right->node)) {
+  } else if (auto* bounds = binary.right->as<ast::RangeExpr>()) {
     result = this->range(std::move(value), *bounds, at);
   } else if (members) {
     std::vector<FormulaPtr> operands = {value};
@@ -176,8 +171,8 @@ FormulaPtr Context::membership(const ast::BinaryExpr& binary, const Site& at) {
     }
     result = good ? make(Op::InSet, Type::boolean(), at.range, std::move(operands)) : error();
   } else {
-    return error(emitter.refuse(binary.right->range, errors::TypeMismatch, "the right side of 'in'",
-                                "a set { … }, a range or a list", describe(list->type)));
+    return error(emitter.emit(binary.right->range, TypeMismatch, "the right side of 'in'",
+                              "a set { … }, a range or a list", describe(list->type)));
   }
   // `not in` negates the same formula.
   if (binary.op == ast::BinaryOp::In || result->type.isError()) return result;
@@ -213,8 +208,8 @@ FormulaPtr Context::arithmetic(const ast::BinaryExpr& binary, const Site& at) {
   auto dimension = op == Op::Multiply ? left->type.dimension.times(right->type.dimension)
                                       : left->type.dimension.over(right->type.dimension);
   if (!dimension)
-    return error(emitter.refuse(at.range, errors::UnitMismatch, "the left side", describe(left->type), "the right side",
-                                describe(right->type)));
+    return error(emitter.emit(at.range, UnitMismatch, "the left side", describe(left->type), "the right side",
+                              describe(right->type)));
   // Constant division by zero is reported at once, even if the left side is not constant.
   if (const Rational* divisor = right->constant.asNumber();
       op == Op::Divide && right->isConstant() && divisor->sign() == 0) {
@@ -227,11 +222,11 @@ FormulaPtr Context::arithmetic(const ast::BinaryExpr& binary, const Site& at) {
 bool Context::takes(const ast::CallExpr& call, const Site& at, bool fits, std::string_view number,
                     std::string_view each) {
   const std::string& word = call.callee.parts[0].name;
-  if (!fits) emitter.emit(at.range, errors::WrongArguments, word, number, errors::arguments(call.arguments.size()));
+  if (!fits) emitter.emit(at.range, WrongArguments, word, number, countedArguments(call.arguments.size()));
   for (const ast::CallArgument& argument : call.arguments)
     if (fits && argument.name) {
       const std::string found = fmt::format("'{} = …'", argument.name->name);
-      return emitter.refuse(argument.name->range, errors::WrongArguments, word, each, found);
+      return emitter.emit(argument.name->range, WrongArguments, word, each, found);
     }
   return fits;
 }
@@ -242,10 +237,9 @@ bool Context::alike(const Formula& value, const Formula*& first, Type& type, std
   if (!first) first = &value;
   if (!value.type.agreesWith(type))
     return emitter
-        .build(value.range, errors::UnitMismatch, fmt::format("the first value of '{}'", word), type.name(), "this one",
-               value.type.name())
-        .note(first->range, "the first value")
-        .refuse();
+        .emit(value.range, UnitMismatch, fmt::format("the first value of '{}'", word), type.name(), "this one",
+              value.type.name())
+        .note(first->range, "the first value");
   // The result is whole only if every value is.
   type.whole = type.whole && value.type.whole;
   return true;
@@ -310,15 +304,14 @@ FormulaPtr Context::extreme(const ast::CallExpr& call, const Site& at) {
       return error();
   }
   if (std::ranges::all_of(values, [](const FormulaPtr& value) { return value->type.kind == Type::Kind::List; }))
-    return error(emitter.refuse(at.range, errors::WrongArguments, word, "a number beside lists, which may be empty",
-                                "lists only"));
+    return error(
+        emitter.emit(at.range, WrongArguments, word, "a number beside lists, which may be empty", "lists only"));
   return make(word == "max" ? Formula::Op::Max : Formula::Op::Min, type, at.range, std::move(values));
 }
 
 FormulaPtr Context::misplacedLookup(std::string_view name, source::Range range) {
-  return error(emitter.build(range, MisplacedLookup, name)
-                   .note("points and criteria must not depend on files of one machine; only estimates may")
-                   .refuse());
+  return error(emitter.emit(range, MisplacedLookup, name)
+                   .note("points and criteria must not depend on files of one machine; only estimates may"));
 }
 
 FormulaPtr Context::lookup(const ast::CallExpr& call, const Site& at) {
@@ -346,8 +339,8 @@ FormulaPtr Context::field(const ast::NameExpr& name, const Site& at) {
   for (size_t i = 1; i < parts.size(); ++i) {
     if (record->type.isError()) return error();
     if (record->type.kind != Type::Kind::Record)
-      return error(emitter.refuse(parts[i].range, errors::TypeMismatch, "the left side of '.'", "a module or a record",
-                                  record->type.name()));
+      return error(emitter.emit(parts[i].range, TypeMismatch, "the left side of '.'", "a module or a record",
+                                record->type.name()));
     const CompositeType& type = *record->type.composite;
     const int found = findNamed(type.fields, parts[i].name);
     if (found < 0) return error(unknownName(emitter, "field", parts[i], namesOf(type.fields)));
@@ -378,14 +371,15 @@ FormulaPtr Context::sequence(const std::vector<ast::ExprPtr>& elements, const Si
   }
   // `[]` has a type only from its context.
   if (!tuple && types.empty() && !fits)
-    return error(emitter.refuse(at.range, errors::NotAValue, "an empty list of unknown type"));
+    return error(emitter.emit(at.range, NotAValue, "an empty list of unknown type"));
   formula.type = tuple ? Type::tuple(std::move(types)) : fits ? *at.expected : Type::list(types[0]);
   return make(std::move(formula));
 }
 
 FormulaPtr Context::record(const std::vector<ast::CallArgument>& fields, const Site& at) {
   if (!at.expected || at.expected->kind != Type::Kind::Record)
-    return error(emitter.refuse(at.range, errors::NotAValue, "a record"));
+    return error(emitter.emit(at.range, NotAValue, "a record"));
+  EXPC_DIAGNOSTIC(WrongArguments, "the record has no value for '{0}'");
   const CompositeType& type = *at.expected->composite;
   Formula formula =
       formulaOf(Formula::Op::Sequence, *at.expected, at.range, std::vector<FormulaPtr>(type.fields.size()));
@@ -403,7 +397,7 @@ FormulaPtr Context::record(const std::vector<ast::CallArgument>& fields, const S
     formula.operands[index] = std::move(value);
   }
   for (size_t i = 0; i < formula.operands.size(); ++i)
-    if (!formula.operands[i]) return error(emitter.refuse(at.range, WrongArguments, type.fields[i]));
+    if (!formula.operands[i]) return error(emitter.emit(at.range, WrongArguments, type.fields[i]));
   return make(std::move(formula));
 }
 

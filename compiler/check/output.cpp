@@ -14,14 +14,13 @@ bool checkSubject(StudyContext& context, const ast::Identifier& word) {
   const auto subject = context.subject(word);
   if (!subject || subject->comparison) return subject.has_value();
   const Metric& metric = context.study.metrics[subject->metric];
-  if (metric.distribution) return errors::seriesValue(context.emitter, word.range, metric);
+  if (metric.distribution) return seriesValue(context.emitter, word.range, metric);
   if (metric.series)
-    context.emitter.build(word.range, errors::SeriesValue, word.name, "series")
+    context.emitter.emit(word.range, SeriesValue, word.name, "series")
         .note(
             metric.range,
             "draw all of it with 'plot {0} over epoch', or take one value with 'epochs_to({0} >= …)' or 'median({0})'",
-            word.name)
-        .emit();
+            word.name);
   return !metric.series;
 }
 
@@ -54,11 +53,10 @@ bool checkDescribed(StudyContext& context, const ast::Identifier& word, bool ord
   if (index < 0) return context.unknownSubject(word, "metric");
   const Metric& metric = context.study.metrics[index];
   context.note(word, metric.range);
-  if (metric.series) return errors::seriesValue(context.emitter, word.range, metric);
+  if (metric.series) return seriesValue(context.emitter, word.range, metric);
   if (!ordered || metric.better) return true;
-  return context.emitter.build(word.range, errors::NoDirection, metric.name)
-      .note(metric.range, "write 'lower' or 'higher' after it")
-      .refuse();
+  return context.emitter.emit(word.range, NoDirection, metric.name)
+      .note(metric.range, "write 'lower' or 'higher' after it");
 }
 
 /// Checks `table effects of step_time` and its like.
@@ -69,8 +67,8 @@ void addDescription(StudyContext& context, const ast::TableDecl& table) {
     return void(unknownName(context.emitter, "description", table.subject, words::texts(words::Role::Description)));
   const size_t wanted = shows == Shows::Front ? 2 : 1;
   if (table.of.size() != wanted)
-    return context.emitter.emit(table.of.back().range, errors::WrongArguments, table.subject.name,
-                                wanted == 1 ? "one metric" : "two metrics", std::to_string(table.of.size()));
+    return void(context.emitter.emit(table.of.back().range, WrongArguments, table.subject.name,
+                                     wanted == 1 ? "one metric" : "two metrics", std::to_string(table.of.size())));
   bool good = true;
   for (const ast::Identifier& word : table.of) good &= checkDescribed(context, word, shows != Shows::Effects);
   if (good) context.study.tables.push_back({table.of[0].name, {}, shows, wanted == 2 ? table.of[1].name : ""});
@@ -128,11 +126,10 @@ struct PlotChecker {
     const Metric& metric = context.study.metrics[context.study.findMetric(plot.subject.name)];
     if (places && metric.distribution != (plot.over.name == "percentile"))
       return context.emitter
-          .build(plot.over.range, errors::TypeMismatch, fmt::format("the axis of '{}'", metric.name),
-                 metric.distribution ? "'percentile', since a distribution has no order" : "'epoch' or 'step'",
-                 fmt::format("'{}'", plot.over.name))
-          .note(metric.range, "it is a {}", metric.distribution ? "distribution" : "series")
-          .refuse();
+          .emit(plot.over.range, TypeMismatch, fmt::format("the axis of '{}'", metric.name),
+                metric.distribution ? "'percentile', since a distribution has no order" : "'epoch' or 'step'",
+                fmt::format("'{}'", plot.over.name))
+          .note(metric.range, "it is a {}", metric.distribution ? "distribution" : "series");
     if (!places) unknownName(context.emitter, "axis of a series", plot.over, words::texts(words::Role::Axis));
     return places;
   }
@@ -140,18 +137,18 @@ struct PlotChecker {
   /// A plot of one metric over another.
   bool overMetric(const Metric& metric) {
     context.note(plot.over, metric.range);
-    if (metric.series) errors::seriesValue(context.emitter, plot.over.range, metric);
+    if (metric.series) seriesValue(context.emitter, plot.over.range, metric);
     return !metric.series;
   }
 
   /// Reports an axis of series for a subject that is none.
   bool noSeries(int subject) {
-    auto builder = context.emitter.build(plot.subject.range, errors::NotASeries, plot.subject.name);
+    auto builder = context.emitter.emit(plot.subject.range, NotASeries, plot.subject.name);
     if (subject >= 0)
       builder.note(context.study.metrics[subject].range, "it has one value per trial, not one per {}", plot.over.name);
     else
       builder.note("a comparison can be plotted only over a factor");
-    return builder.refuse();
+    return builder;
   }
 };
 
@@ -176,7 +173,7 @@ void checkMeasures(StudyContext& context) {
       context.note(name, study.metrics[metric].range);
       // Listing a metric twice is harmless, so a warning is enough.
       if (auto [at, fresh] = seen.emplace(name.name, name.range); !fresh)
-        context.emitter.build(name.range, MeasuredTwice, name.name).note(at->second, "first measured here").emit();
+        context.emitter.emit(name.range, MeasuredTwice, name.name).note(at->second, "first measured here");
       base::addOnce(study.measured, unsigned(metric));
     }
   // Whatever comparisons, tables and plots read is measured without being listed.
@@ -195,10 +192,9 @@ void checkMeasures(StudyContext& context) {
   // Criteria add to what is measured later (measuredWith), and refused ones would have.
   bool nothing = study.measured.empty() && study.criteria.empty() && context.declaration->criteria.empty();
   if (nothing && context.context.problems() == before)
-    context.emitter.build(study.range, NothingMeasured, study.name)
+    context.emitter.emit(study.range, NothingMeasured, study.name)
         .note("write 'measure' and what {} yields, such as '{}'", study.workload->name,
-              study.metrics.empty() ? "step_time" : study.metrics[0].name)
-        .emit();
+              study.metrics.empty() ? "step_time" : study.metrics[0].name);
 }
 
 }  // namespace expc::check

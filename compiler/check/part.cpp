@@ -81,9 +81,8 @@ struct Flattener {
     whole = false;
     const ast::Identifier& last = name.parts.back();
     if (where.workloads.contains(last.name))
-      return context.emitter.build(last.range, diag::UnknownName, "part", last.name, "")
-          .note("it is a workload: write 'workload {}'", joined(name))
-          .emit();
+      return void(context.emitter.emit(last.range, diag::UnknownName, "part", last.name, "")
+                      .note("it is a workload: write 'workload {}'", joined(name)));
     unknownName(context.emitter, "part", last, namesOf(where.ast->parts));
   }
 
@@ -96,15 +95,15 @@ struct Flattener {
     if (index < 0) return unknown(use.name, *where);
     const ast::PartDecl& part = where->ast->parts[index];
     context.note(name.range, part.name.range);
-    if (is_contained(active, &part)) return context.emitter.emit(name.range, errors::LetCycle, "part", name.name);
+    if (is_contained(active, &part)) return void(context.emitter.emit(name.range, LetCycle, "part", name.name));
     // Two parts may use a third one: its statements are taken once. Twice in one list is a slip.
     if (const auto [at, fresh] = used.try_emplace(&part, std::pair(&from, use.range)); !fresh) {
       if (at->second.first == &from) duplicateName(context.emitter, "use of", name, at->second.second);
       return;
     }
     if (study.parts.size() == kMaxParts)
-      return context.emitter.emit(name.range, errors::NotSupported,
-                                  fmt::format("a study with more than {} parts", kMaxParts));
+      return void(
+          context.emitter.emit(name.range, NotSupported, fmt::format("a study with more than {} parts", kMaxParts)));
     study.parts.push_back({part.name.name, part.name.range, part.range, use.range});
     study.scopes_of_parts.emplace_back(part.range.file, where);
     active.push_back(&part);
@@ -120,12 +119,11 @@ struct ConstantChecker {
   void run(const ast::ParamDecl& declaration) {
     const ast::Identifier& name = declaration.name;
     for (const ast::ExprPtr* clause : {&declaration.when, &declaration.strong})
-      if (*clause) context.emitter.emit((*clause)->range, errors::NotSupported, "a condition of a study's constant");
+      if (*clause) context.emitter.emit((*clause)->range, NotSupported, "a condition of a study's constant");
     const auto [type, allowed] = resolveType(context.context, declaration.type, context.scopeAt(declaration.range));
     if (!declaration.value)
-      return context.emitter.build(name.range, errors::NotSupported, "a study's constant without a value")
-          .note("write 'param {} : … = …'; -D may replace it", name.name)
-          .emit();
+      return void(context.emitter.emit(name.range, NotSupported, "a study's constant without a value")
+                      .note("write 'param {} : … = …'; -D may replace it", name.name));
     Constant constant{name.name, "", type, {}, name.range};
     // The value in the file is checked even where -D replaces it.
     valueOf(*declaration.value, type, allowed, constant);

@@ -62,9 +62,8 @@ struct PresetChecker {
       factor = int(*whole);
     }
     if (const Constant* constant = factor < 0 && index < 0 ? named(study.constants, name.name) : nullptr)
-      return context.emitter.build(target.range, errors::NotSupported, "a study's constant in a preset")
-          .note(constant->range, "-D {}=… replaces it for one call", name.name)
-          .emit();
+      return void(context.emitter.emit(target.range, NotSupported, "a study's constant in a preset")
+                      .note(constant->range, "-D {}=… replaces it for one call", name.name));
     if (factor < 0 && index < 0) {
       const bool constants = is_override && !study.constants.empty();
       const std::string of = constants ? fmt::format("the study '{}'", study.name) : study.workload->name;
@@ -91,14 +90,12 @@ struct PresetChecker {
     }
     const std::string& name = word.name;
     const ast::Expr& value = *assignment.value;
-    const bool set =
-        std::holds_alternative<ast::SetExpr>(value.node) || std::holds_alternative<ast::RangeExpr>(value.node);
+    const bool set = value.as<ast::SetExpr>() || value.as<ast::RangeExpr>();
     const std::string_view written = context.context.sources.text(value.range);
-    context.emitter.build(assignment.range, AssignsFactor, name)
+    context.emitter.emit(assignment.range, AssignsFactor, name)
         .note(study.factors[factor].range, "the factor is declared here")
         .fix(assignment.range,
-             set ? fmt::format("only {} in {}", name, written) : fmt::format("only {} in {{ {} }}", name, written))
-        .emit();
+             set ? fmt::format("only {} in {}", name, written) : fmt::format("only {} in {{ {} }}", name, written));
   }
 
   /// Checks `only FACTOR in { … }`.

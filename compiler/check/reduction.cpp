@@ -25,7 +25,7 @@ constexpr std::string_view kQuantile = "quantile";
 /// Translates `percentile(latency, 99%)` and `quantile(latency, 0.99)` into the language's word; "p99" if its second
 /// argument is no number.
 std::string percentileWord(Context& context, const ast::CallExpr& call, const ExpressionScope& place) {
-  auto* number = call.arguments.size() == 2 ? std::get_if<ast::NumberLiteral>(&call.arguments[1].value->node) : nullptr;
+  auto* number = call.arguments.size() == 2 ? call.arguments[1].value->as<ast::NumberLiteral>() : nullptr;
   const auto value = number ? context.number(*call.arguments[1].value, place, "the percentile") : std::nullopt;
   if (!value) return "p99";
   const bool share =
@@ -42,9 +42,7 @@ bool isReduction(std::string_view word) {
 std::optional<plan::Reduction> Context::reduction(const ast::CallExpr& call, source::Range range,
                                                   const ExpressionScope& place) {
   const std::string word = joined(call.callee);
-  const auto refuse = [&](source::Range at, std::string_view why) {
-    return emitter.refuse(at, BadReduction, word, why);
-  };
+  const auto refuse = [&](source::Range at, std::string_view why) { return emitter.emit(at, BadReduction, word, why); };
   using Take = plan::Reduction::Take;
   plan::Reduction made = base::valueOf(plan::words::kTake, word).value_or(Take::Percentile);
   if (word == "percentile" || word == kQuantile)
@@ -75,11 +73,11 @@ bool Context::selection(const ast::CallArgument& argument, std::string_view word
   constexpr double kMost = 1e9;
   const Rational& number = *count->asNumber();
   if (!number.isInteger() || number.sign() <= 0 || number.toDouble() > kMost)
-    return emitter.refuse(argument.value->range, BadReduction, word,
-                          fmt::format("takes a whole number of values after '{}', from 1 up", name));
+    return emitter.emit(argument.value->range, BadReduction, word,
+                        fmt::format("takes a whole number of values after '{}', from 1 up", name));
   *set = uint64_t(number.toDouble());
   if (made.first > 0 && made.last > 0)
-    return emitter.refuse(argument.value->range, BadReduction, word, "takes 'first' or 'last', not both");
+    return emitter.emit(argument.value->range, BadReduction, word, "takes 'first' or 'last', not both");
   return true;
 }
 

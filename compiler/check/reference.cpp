@@ -90,7 +90,7 @@ struct ReferenceReader {
   /// Reports a mistake of the reference, once for all the studies that read it.
   diag::Refusal refuse(source::Range range, std::string why) {
     if (context.context.reported_references.insert(result.name).second)
-      context.emitter.build(range, BadReference, result.name, std::move(why)).emit();
+      context.emitter.emit(range, BadReference, result.name, std::move(why));
     return {};
   }
 
@@ -127,7 +127,7 @@ struct ReferenceReader {
       column.type = column.parameter >= 0 ? study.parameter(column.parameter).type
                                           : Type::number(study.metrics[column.metric].dimension);
       if (column.metric >= 0 && study.metrics[column.metric].series)
-        return errors::seriesValue(context.emitter, declared.name.range, study.metrics[column.metric]);
+        return seriesValue(context.emitter, declared.name.range, study.metrics[column.metric]);
       if (!declareLet(context.emitter, "column", declared, values)) return false;
       if (declared.value) continue;
       column.value = context.context.cell(declared.name.name, declared.name.range, false, place, column.type);
@@ -148,12 +148,11 @@ struct ReferenceReader {
     const Type& type = column.value->type;
     if (type.isError()) return false;
     if (type.agreesWith(column.type)) return true;
-    auto builder =
-        context.emitter.build(declared.value->range, errors::UnitMismatch, fmt::format("'{}'", declared.name.name),
-                              column.type.name(), "its column", type.name());
+    auto builder = context.emitter.emit(declared.value->range, UnitMismatch, fmt::format("'{}'", declared.name.name),
+                                        column.type.name(), "its column", type.name());
     const std::string unit = column.type.isNumber() ? column.type.dimension.baseUnit() : "";
     if (!unit.empty()) builder.note("the cells are plain numbers: write their unit, as in 'column(…) * 1{}'", unit);
-    return builder.refuse();
+    return builder;
   }
 
   /// Reads one row; false after a report. A row with an empty cell publishes nothing for what needs that cell.
@@ -312,11 +311,11 @@ void importReference(StudyContext& context, const std::string& written, const as
 FormulaPtr Context::column(const ast::CallExpr& call, const Site& at) {
   const bool one = call.arguments.size() == 1 && !call.arguments[0].name;
   const ast::Expr* argument = call.arguments.empty() ? nullptr : call.arguments[0].value.get();
-  auto* text = one ? std::get_if<ast::StringLiteral>(&argument->node) : nullptr;
+  auto* text = one ? argument->as<ast::StringLiteral>() : nullptr;
   const ast::Identifier* word = one ? wordOf(*argument) : nullptr;
   if (!text && !word)
-    return error(emitter.refuse(at.range, errors::WrongArguments, "column", "the name of one column",
-                                argument ? written(argument->range) : "none"));
+    return error(emitter.emit(at.range, WrongArguments, "column", "the name of one column",
+                              argument ? written(argument->range) : "none"));
   // Cells are plain numbers unless another type is wanted: strings, levels and bools have no arithmetic.
   const bool number = !at.expected || at.expected->isError() || at.expected->isNumber();
   const Type type = number ? Type::number() : *at.expected;
@@ -353,7 +352,7 @@ void checkReferences(StudyContext& context) {
 
 std::optional<FormulaPtr> weightOf(StudyContext& context, const ast::Expr& expr) {
   constexpr size_t kMostRows = 2000;
-  const auto* dotted = std::get_if<ast::NameExpr>(&expr.node);
+  const auto* dotted = expr.as<ast::NameExpr>();
   if (!dotted || dotted->name.parts.size() != 2) return std::nullopt;
   const ast::Identifier &name = dotted->name.parts[0], &column = dotted->name.parts[1];
   const auto& references = context.scope.ast->references;
@@ -383,9 +382,8 @@ void checkReferencesUsed(Checking& context, const ast::Module& module) {
   if (module.studies.empty()) return;
   for (const ast::ReferenceDecl& declaration : module.references)
     if (!context.used_references.contains(declaration.name.name))
-      context.emitter.build(declaration.name.range, UnusedReference, declaration.name.name)
-          .note("its names must be parameters and metrics of the study that it is for")
-          .emit();
+      context.emitter.emit(declaration.name.range, UnusedReference, declaration.name.name)
+          .note("its names must be parameters and metrics of the study that it is for");
 }
 
 }  // namespace expc::check

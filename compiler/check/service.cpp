@@ -46,10 +46,9 @@ const Workload* resolve(Context& context, ModuleScope& scope, const ast::Qualifi
 std::optional<std::string> textOf(Context& context, const ast::CallExpr* call, source::Range range,
                                   std::string_view word, std::string_view wanted) {
   const bool one = call && call->arguments.size() == 1 && !call->arguments[0].name;
-  const auto* text = one ? std::get_if<ast::StringLiteral>(&call->arguments[0].value->node) : nullptr;
+  const auto* text = one ? call->arguments[0].value->as<ast::StringLiteral>() : nullptr;
   if (text && !text->value.empty()) return text->value;
-  return context.emitter.refuse(range, errors::WrongArguments, word, wanted,
-                                errors::arguments(call ? call->arguments.size() : 0));
+  return context.emitter.emit(range, WrongArguments, word, wanted, countedArguments(call ? call->arguments.size() : 0));
 }
 
 }  // namespace
@@ -144,9 +143,8 @@ void bringCommands(WorkloadScope& of, Command& command) {
       brought.parameters.push_back(computed.name);
       if (of.lets.contains(computed.name) || of.workload.findParameter(computed.name) >= 0 ||
           findNamed(command.computed, computed.name) >= 0)
-        of.emitter.build(name.range, diag::DuplicateName, "let", computed.name)
-            .note(service.range, "an argument of this service has it, too")
-            .emit();
+        of.emitter.emit(name.range, diag::DuplicateName, "let", computed.name)
+            .note(service.range, "an argument of this service has it, too");
       else
         command.computed.push_back(
             {computed.name, remap(computed.value, Op::Parameter, to), remap(computed.defined, Op::Parameter, to)});
@@ -157,9 +155,8 @@ void bringCommands(WorkloadScope& of, Command& command) {
     std::ranges::copy(theirs.inputs, std::back_inserter(command.inputs));
     std::ranges::copy(theirs.copied, std::back_inserter(command.copied));
     if (theirs.preparation && command.preparation)
-      of.emitter.build(name.range, errors::BadService, name.name, "has a 'prepare', and there is another one")
-          .note(service.range, "let one of them prepare for both")
-          .emit();
+      of.emitter.emit(name.range, BadService, name.name, "has a 'prepare', and there is another one")
+          .note(service.range, "let one of them prepare for both");
     else if (theirs.preparation)
       command.preparation = theirs.preparation;
     brought.command.inputs.clear();
@@ -181,7 +178,7 @@ static constexpr OfService kServiceMetrics[] = {{"ready", Dimension::Time, &plan
 
 /// `ready` of `from ready`; nothing without `from`, or if something else than a word stands behind it.
 static std::optional<std::string> wordBehindFrom(const ast::MetricDecl& declaration) {
-  const auto* word = declaration.source ? std::get_if<ast::NameExpr>(&declaration.source->node) : nullptr;
+  const auto* word = declaration.source ? declaration.source->as<ast::NameExpr>() : nullptr;
   return word ? std::optional(joined(word->name)) : std::nullopt;
 }
 
@@ -202,26 +199,23 @@ bool checkServiceMetric(WorkloadScope& of, const ast::MetricDecl& declaration, c
     return diag::unknownName(
         of.emitter, declaration.source->range, "metric of a service", *word,
         base::textsOf(kServiceMetrics, [](const OfService& one) { return std::string(one.from); }));
-  return of.emitter.build(metric.range, MetricOfService, metric.name)
+  return of.emitter.emit(metric.range, MetricOfService, metric.name)
       .note(
           "write 'metric {} : Time lower from ready', or 'cpu_time' (Time), 'host_memory_peak' or "
           "'device_memory_sampled' (Bytes) as the name or behind 'from'; what clients see is a metric of their "
           "workload",
-          metric.dimension == Dimension::of(Dimension::Time) ? metric.name : "start")
-      .refuse();
+          metric.dimension == Dimension::of(Dimension::Time) ? metric.name : "start");
 }
 
 std::optional<plan::Ready> checkReady(WorkloadScope& of) {
   using By = plan::Ready::By;
   const ast::WorkloadDecl& declaration = of.declaration;
   if (!declaration.ready)
-    return of.emitter
-        .build(declaration.name.range, errors::BadService, declaration.name.name, "never shows that it is ready")
-        .note("write 'ready http(\"/\")', 'ready tcp', 'ready regex(\"…\")' or 'ready file(\"…\")' in it")
-        .refuse();
+    return of.emitter.emit(declaration.name.range, BadService, declaration.name.name, "never shows that it is ready")
+        .note("write 'ready http(\"/\")', 'ready tcp', 'ready regex(\"…\")' or 'ready file(\"…\")' in it");
   const ast::Expr& how = *declaration.ready->how;
-  const auto* name = std::get_if<ast::NameExpr>(&how.node);
-  const auto* call = std::get_if<ast::CallExpr>(&how.node);
+  const auto* name = how.as<ast::NameExpr>();
+  const auto* call = how.as<ast::CallExpr>();
   const std::string word = name ? joined(name->name) : call ? joined(call->callee) : "";
   const std::optional<By> by = base::valueOf(plan::words::kReady, word);
   if (!by)
@@ -230,8 +224,7 @@ std::optional<plan::Ready> checkReady(WorkloadScope& of) {
                              base::textsOf(plan::words::kReady, [](const auto& word) { return word.text.str(); }));
   plan::Ready ready{*by, "", checkTimeout(of.context, of.scope, declaration.ready->timeout)};
   if (*by == By::Tcp && call)
-    return of.emitter.refuse(how.range, errors::WrongArguments, word, "none",
-                             errors::arguments(call->arguments.size()));
+    return of.emitter.emit(how.range, WrongArguments, word, "none", countedArguments(call->arguments.size()));
   if (*by != By::Tcp) {
     auto text = textOf(of.context, call, how.range, word,
                        *by == By::Http    ? "a path, such as \"/health\""
@@ -240,8 +233,8 @@ std::optional<plan::Ready> checkReady(WorkloadScope& of) {
     if (!text) return std::nullopt;
     if (*by == By::Http && !text->starts_with('/')) text->insert(0, "/");
     if (*by == By::File && (text->starts_with('/') || text->find("..") != std::string::npos))
-      return of.emitter.refuse(how.range, errors::BadService, declaration.name.name,
-                               "shows that it is ready by a file outside of its folder");
+      return of.emitter.emit(how.range, BadService, declaration.name.name,
+                             "shows that it is ready by a file outside of its folder");
     ready.what = std::move(*text);
   }
   for (const ast::MetricDecl& metric : declaration.metrics) {
@@ -250,8 +243,8 @@ std::optional<plan::Ready> checkReady(WorkloadScope& of) {
     if (!source) continue;  // refused, and named like another one
     std::string& name = ready.*source->name;
     if (!name.empty())
-      return of.emitter.refuse(metric.name.range, errors::BadService, declaration.name.name,
-                               fmt::format("has two metrics 'from {}'", source->from));
+      return of.emitter.emit(metric.name.range, BadService, declaration.name.name,
+                             fmt::format("has two metrics 'from {}'", source->from));
     name = metric.name.name;
   }
   return ready;

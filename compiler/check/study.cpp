@@ -33,15 +33,13 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
   // A standard module that is not imported may have it: search the embedded text for its declaration.
   for (std::string_view module : stdlib::names())
     if (stdlib::module(module)->find(fmt::format("\nworkload {} ", last.name)) != std::string_view::npos) {
-      context.emitter.build(last.range, diag::UnknownName, "workload", last.name, "")
-          .note("write 'import std.{0}' and '{0}.{1}'", module, last.name)
-          .emit();
+      context.emitter.emit(last.range, diag::UnknownName, "workload", last.name, "")
+          .note("write 'import std.{0}' and '{0}.{1}'", module, last.name);
       return nullptr;
     }
   if (where->services.contains(last.name))
-    context.emitter.build(last.range, errors::BadService, last.name, "is not a workload")
-        .note("a study runs a workload that names it: 'service {}'", last.name)
-        .emit();
+    context.emitter.emit(last.range, BadService, last.name, "is not a workload")
+        .note("a study runs a workload that names it: 'service {}'", last.name);
   else
     unknownName(context.emitter, "workload", last, namesOf(where->workloads));
   return nullptr;
@@ -54,8 +52,8 @@ constexpr size_t kMaxWorkloads = 256;
 bool findUses(StudyContext& context) {
   const auto& declared = context.declaration->workloads;
   if (declared.size() > kMaxWorkloads)
-    return context.emitter.refuse(declared[kMaxWorkloads].name.range, errors::NotSupported,
-                                  fmt::format("a study with more than {} workloads", kMaxWorkloads));
+    return context.emitter.emit(declared[kMaxWorkloads].name.range, NotSupported,
+                                fmt::format("a study with more than {} workloads", kMaxWorkloads));
   Once labels;
   bool good = true;
   for (const ast::WorkloadUse& declaration : declared) {
@@ -65,9 +63,8 @@ bool findUses(StudyContext& context) {
     good &= use.workload != nullptr;
     // Labels become the levels of the factor `workload`, so several workloads need them.
     if (declared.size() > 1 && !declaration.label) {
-      context.emitter.build(declaration.name.range, MissingLabel)
-          .note("write 'workload ours = {}(…)'", joined(declaration.name))
-          .emit();
+      context.emitter.emit(declaration.name.range, MissingLabel)
+          .note("write 'workload ours = {}(…)'", joined(declaration.name));
       good = false;
     } else if (declared.size() > 1) {
       use.label = declaration.label->name;
@@ -89,7 +86,7 @@ void checkArguments(StudyContext& context, const ast::WorkloadUse& declaration, 
     if (int index = use.parameter_of[i]; index >= 0) use.arguments[i] = real.parameters[index].fallback;
   for (const ast::CallArgument& argument : declaration.arguments) {
     if (!argument.name) {
-      context.emitter.emit(argument.value->range, errors::TypeMismatch, "an argument of a workload", "'name = value'",
+      context.emitter.emit(argument.value->range, TypeMismatch, "an argument of a workload", "'name = value'",
                            "a bare value");
       continue;
     }
@@ -140,9 +137,8 @@ bool joinUses(StudyContext& context) {
 bool checkUses(StudyContext& context) {
   Study& study = context.study;
   if (context.declaration->workloads.empty())
-    return context.emitter.build(context.declaration->name.range, NoWorkload, study.name)
-        .note("write 'workload image.mobilenet_v2(…)' in it")
-        .refuse();
+    return context.emitter.emit(context.declaration->name.range, NoWorkload, study.name)
+        .note("write 'workload image.mobilenet_v2(…)' in it");
   return findUses(context) && joinUses(context);
 }
 
@@ -183,9 +179,9 @@ void checkNoArgumentMissing(StudyContext& context) {
     }
     if (missing.empty()) continue;
     source::Range range = context.declaration->workloads[&use - study.uses.data()].name.range;
-    context.emitter.build(range, MissingArgument, use.workload->name, diag::list(missing))
-        .note(use.workload->range, "the workload is declared here; what has no default must be an argument or a factor")
-        .emit();
+    context.emitter.emit(range, MissingArgument, use.workload->name, diag::list(missing))
+        .note(use.workload->range,
+              "the workload is declared here; what has no default must be an argument or a factor");
   }
 }
 
@@ -205,9 +201,8 @@ void checkRules(StudyContext& context) {
 void checkMetrics(StudyContext& context) {
   for (const ast::MetricDecl& declaration : context.declaration->metrics)
     if (!declaration.derived)
-      context.emitter.build(declaration.name.range, errors::NotSupported, "a measured metric in a study")
-          .note("a workload declares what is measured; a study derives: 'metric share = launch_time / wall'")
-          .emit();
+      context.emitter.emit(declaration.name.range, NotSupported, "a measured metric in a study")
+          .note("a workload declares what is measured; a study derives: 'metric share = launch_time / wall'");
   DerivedMetrics{context.context, context.declaration->metrics, context.study.metrics, context.place()}.declareAll();
 }
 
@@ -283,11 +278,10 @@ diag::Refusal StudyScope::unknownSubject(const ast::Identifier& name, std::strin
     // A metric that only some of several workloads have.
     const int metric = study.uses.size() > 1 ? use.workload->findMetric(name.name) : -1;
     if (metric < 0) continue;
-    return emitter.build(name.range, diag::UnknownName, what, name.name, "")
+    return emitter.emit(name.range, diag::UnknownName, what, name.name, "")
         .note(use.workload->metrics[metric].range,
               "the workload '{}' has it, but a study can measure only metrics that all of its workloads have",
-              use.label)
-        .refuse();
+              use.label);
   }
   return unknownName(emitter, what, name, namesOf(study.comparisons, study.metrics),
                      fmt::format(" of the study '{}'", study.name));

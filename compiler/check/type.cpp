@@ -66,9 +66,7 @@ Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& sc
   if (name.parts.size() <= 2)
     if (auto counted = countedIn(context, last, *where)) return *counted;
   if (std::string meant = typeMeantBy(last.name); !meant.empty())
-    context.emitter.build(last.range, diag::UnknownName, "type", last.name, "")
-        .guess(last.range, std::move(meant))
-        .emit();
+    context.emitter.emit(last.range, diag::UnknownName, "type", last.name, "").guess(last.range, std::move(meant));
   else
     unknownName(context.emitter, "type", last,
                 [&] { return namesOf(typeNames(simpleType), where->enums, where->units)(); });
@@ -87,9 +85,9 @@ std::optional<Refinement> refinement(Context& context, const ast::Expr& expr, co
     auto value = context.constant(*part, place, expected, "a bound of the type");
     return value && value->asNumber() ? std::optional<Rational>(*value->asNumber()) : std::nullopt;
   };
-  if (auto* range = std::get_if<ast::RangeExpr>(&expr.node)) {
+  if (auto* range = expr.as<ast::RangeExpr>()) {
     if (!type.isNumber())
-      return context.emitter.refuse(expr.range, errors::TypeMismatch, "a type with a range", "a number", type.name());
+      return context.emitter.emit(expr.range, TypeMismatch, "a type with a range", "a number", type.name());
     result.lower = bound(range->lower, type);
     result.upper = bound(range->upper, type);
     result.step = bound(range->step, range->geometric ? Type::number() : type);
@@ -125,7 +123,7 @@ Type shape(Context& context, const ast::TypeExpr& expr, ModuleScope& scope) {
     if (resolved.type.isError()) return Type::error();
     // Refinements are kept beside the type of a parameter, so parts of a type cannot have one.
     if (part.refinement) {
-      context.emitter.emit(part.refinement->range, errors::NotSupported, "a range or set inside a type");
+      context.emitter.emit(part.refinement->range, NotSupported, "a range or set inside a type");
       return Type::error();
     }
     parts.push_back(std::move(resolved.type));
@@ -152,8 +150,7 @@ TypeAndRefinement resolveType(Context& context, const ast::TypeExpr& expr, Modul
     if (type.isError()) return {};
     auto quotient = type.isNumber() && below->isNumber() ? type.dimension.over(below->dimension) : std::nullopt;
     if (!quotient) {
-      context.emitter.emit(expr.range, errors::TypeMismatch, "a rate", "a quotient of dimensions",
-                           context.written(expr.range));
+      context.emitter.emit(expr.range, TypeMismatch, "a rate", "a quotient of dimensions", context.written(expr.range));
       return {};
     }
     type = Type::number(*quotient);

@@ -86,7 +86,7 @@ struct Uniter {
         },
         [&](size_t at) {
           if (good)
-            emitter.emit(study.range, errors::NotSupported,
+            emitter.emit(study.range, NotSupported,
                          fmt::format("a study whose workloads make '{}' depend on what depends on it", all[at].name));
           good = false;
         });
@@ -99,14 +99,13 @@ struct Uniter {
   bool agrees(const Use& use, const Parameter& parameter) {
     Parameter& known = united->parameters[united->findParameter(parameter.name)];
     if (known.name == "workload")
-      return emitter.refuse(parameter.range, errors::NotSupported,
-                            "a parameter called 'workload' in a study with several workloads");
+      return emitter.emit(parameter.range, NotSupported,
+                          "a parameter called 'workload' in a study with several workloads");
     if (parameter.inside.has_value() != known.inside.has_value()) {
       const Parameter& inside = parameter.inside ? parameter : known;
-      return emitter.build(use.range, WorkloadsDiffer, parameter.name, study.uses[0].label, use.label)
+      return emitter.emit(use.range, WorkloadsDiffer, parameter.name, study.uses[0].label, use.label)
           .note(inside.range, "here each process goes through its levels by itself")
-          .note(parameter.inside ? known.range : parameter.range, "and here a process has one")
-          .refuse();
+          .note(parameter.inside ? known.range : parameter.range, "and here a process has one");
     }
     const auto first = std::ranges::find_if(
         study.uses, [&](const Use& use) { return use.workload->findParameter(parameter.name) >= 0; });
@@ -197,10 +196,9 @@ struct Uniter {
   bool same(const Metric& left, const Metric& right, const Use& use) {
     const std::string_view difference = differenceOf(left, right, *use.workload);
     if (difference.empty()) return true;
-    return emitter.build(use.range, WorkloadsDiffer, left.name, study.uses[0].label, use.label)
+    return emitter.emit(use.range, WorkloadsDiffer, left.name, study.uses[0].label, use.label)
         .note(left.range, "it is declared here")
-        .note(right.range, "and here, {}", difference)
-        .refuse();
+        .note(right.range, "and here, {}", difference);
   }
 
   /// The first difference between two declarations of a metric in words, or "".
@@ -247,10 +245,9 @@ FormulaPtr remap(const FormulaPtr& formula, Op leaf, const std::vector<int>& to)
 bool sameParameter(diag::Emitter& emitter, source::Range at, const Parameter& known, const Parameter& other,
                    std::string_view first, std::string_view second) {
   if (other.type.isError() || (other.type.agreesWith(known.type) && other.type.kind == known.type.kind)) return true;
-  return emitter.build(at, WorkloadsDiffer, other.name, first, second)
+  return emitter.emit(at, WorkloadsDiffer, other.name, first, second)
       .note(known.range, "it is declared here, as {}", known.type.name())
-      .note(other.range, "and here, as {}", other.type.name())
-      .refuse();
+      .note(other.range, "and here, as {}", other.type.name());
 }
 
 FormulaPtr combine(Formula::Op op, const FormulaPtr& left, const FormulaPtr& right) {

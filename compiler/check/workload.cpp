@@ -20,13 +20,11 @@ void declareUnits(Context& context, ModuleScope& scope) {
     const bool exponent = (name.name[0] == 'e' || name.name[0] == 'E') && name.name.size() > 1 && name.name[1] >= '0' &&
                           name.name[1] <= '9';
     if (auto built_in = findUnit(name.name))
-      context.emitter.build(name.range, diag::DuplicateName, "unit", name.name)
-          .note("it is built in; its type is {}", built_in->dimension.typeName())
-          .emit();
+      context.emitter.emit(name.range, diag::DuplicateName, "unit", name.name)
+          .note("it is built in; its type is {}", built_in->dimension.typeName());
     else if (name.name[0] == '_' || exponent)
-      context.emitter.build(name.range, errors::NotSupported, fmt::format("a unit called '{}'", name.name))
-          .note("after a number this name already means something else, as in '5{}'", name.name)
-          .emit();
+      context.emitter.emit(name.range, NotSupported, fmt::format("a unit called '{}'", name.name))
+          .note("after a number this name already means something else, as in '5{}'", name.name);
     else
       declareLet(context.emitter, "unit", declaration, scope.units);
   }
@@ -37,7 +35,7 @@ void declareUnits(Context& context, ModuleScope& scope) {
     const std::string what = fmt::format("the unit '{}'", name);
     if (one.type.isError()) continue;
     if (!one.constant.asNumber())
-      context.emitter.emit(one.range, errors::TypeMismatch, what, "a number of another unit", one.type.name());
+      context.emitter.emit(one.range, TypeMismatch, what, "a number of another unit", one.type.name());
     else
       context.positive(one.constant, one.range, what);
   }
@@ -126,9 +124,7 @@ bool sortParameters(Context& context, Workload& workload) {
         moved |= at != sorted.size();
         sorted.push_back(workload.parameters[at]);
       },
-      [&](size_t at) {
-        context.emitter.emit(workload.parameters[at].range, errors::WhenCycle, workload.parameters[at].name);
-      });
+      [&](size_t at) { context.emitter.emit(workload.parameters[at].range, WhenCycle, workload.parameters[at].name); });
   workload.parameters = std::move(sorted);
   return moved;
 }
@@ -146,9 +142,8 @@ void takeMetrics(WorkloadScope& of, const ast::MetricDecl& all, bool outputs) {
   ModuleScope* found = of.context.module(module, of.scope);
   if (!found) return;
   if (found->ast->metrics.empty())
-    of.emitter.build(module.range, diag::UnknownName, "metric", "*", " of " + module.name)
-        .note("the module itself declares none; its workloads have their own")
-        .emit();
+    of.emitter.emit(module.range, diag::UnknownName, "metric", "*", " of " + module.name)
+        .note("the module itself declares none; its workloads have their own");
   for (auto [declared, metric] : found->metrics) {
     if (declared->source || outputs)
       checkMetricSource(of, declared->source ? *found : of.scope, *declared, metric, all.source.get());
@@ -177,13 +172,12 @@ void checkEstimate(WorkloadScope& of, const ast::EstimateDecl& declaration) {
   Dimension bytes = Dimension::of(Dimension::Bytes);
   // Only memory is estimated: it decides whether a point can run at all.
   if (workload.metrics[metric].dimension != bytes)
-    return context.emitter.build(name.range, BadEstimate, name.name, workload.metrics[metric].dimension.typeName())
-        .note(workload.metrics[metric].range, "the metric is declared here")
-        .emit();
+    return void(context.emitter.emit(name.range, BadEstimate, name.name, workload.metrics[metric].dimension.typeName())
+                    .note(workload.metrics[metric].range, "the metric is declared here"));
   if (value->type.isError() || (declaration.when && !when)) return;
   if (!value->type.agreesWith(Type::number(bytes)))
-    return context.emitter.emit(declaration.value->range, errors::UnitMismatch, fmt::format("'{}'", name.name), "Bytes",
-                                "its estimate", value->type.name());
+    return void(context.emitter.emit(declaration.value->range, UnitMismatch, fmt::format("'{}'", name.name), "Bytes",
+                                     "its estimate", value->type.name()));
   workload.estimates.push_back({unsigned(metric), std::move(value), std::move(when), name.range});
 }
 
@@ -194,7 +188,7 @@ void checkMetrics(WorkloadScope& of, const std::vector<ast::MetricDecl>& metrics
   const bool outputs = !of.declaration.outputs || checkOutputsClause(of, *of.declaration.outputs);
   for (const ast::ParamDecl& param : of.declaration.params) {
     if (service && param.inside)
-      of.emitter.emit(param.name.range, errors::NotSupported,
+      of.emitter.emit(param.name.range, NotSupported,
                       "a service's parameter whose levels a process goes through by itself");
     if (service || !param.inside || (!param.inside_source && !outputs)) continue;
     if (auto inside = checkInside(of, param))
@@ -203,7 +197,7 @@ void checkMetrics(WorkloadScope& of, const std::vector<ast::MetricDecl>& metrics
   for (const ast::MetricDecl& declared : metrics) {
     if (declared.all && !service) takeMetrics(of, declared, outputs);
     if (service && (declared.all || declared.derived))
-      of.emitter.emit(declared.range, errors::NotSupported, "a service's metric that is not measured");
+      of.emitter.emit(declared.range, NotSupported, "a service's metric that is not measured");
     if (declared.all || declared.derived) continue;
     auto metric = checkMetric(of.context, of.scope, declared);
     if (!metric || (service && !checkServiceMetric(of, declared, *metric))) continue;
@@ -327,8 +321,7 @@ void declareModule(Checking& context, ModuleScope& scope) {
   for (const ast::LetDecl& declaration : scope.ast->lets) context.let(scope.lets.at(declaration.name.name), {&scope});
   for (const ast::MetricDecl& declaration : scope.ast->metrics) {
     if (declaration.all || declaration.derived)
-      context.emitter.emit(declaration.range, errors::NotSupported,
-                           "a derived metric outside of workloads and studies");
+      context.emitter.emit(declaration.range, NotSupported, "a derived metric outside of workloads and studies");
     else if (auto metric = checkMetric(context, scope, declaration))
       scope.metrics.emplace_back(&declaration, std::move(*metric));
   }
@@ -344,9 +337,8 @@ void declareSystems(Checking& context, ModuleScope& scope) {
     system->range = declaration.name.range;
     // `local` always means this machine.
     if (declaration.name.name == "local")
-      context.emitter.build(declaration.name.range, diag::DuplicateName, "system", "local")
-          .note("'local' is the machine that expc runs on")
-          .emit();
+      context.emitter.emit(declaration.name.range, diag::DuplicateName, "system", "local")
+          .note("'local' is the machine that expc runs on");
     else if (const System* first = context.program.findSystem(system->name))
       duplicateName(context.emitter, "system", declaration.name, first->range);
     checkSystem(context, scope, declaration, *system);

@@ -120,20 +120,20 @@ std::string didYouMean(std::string_view name, const std::vector<std::string>& ca
   return near ? fmt::format("did you mean '{}'?", *near) : otherwise;
 }
 
-void Builder::emit() {
-  if (!told_) return;
+Builder::~Builder() {
+  if (!collector_) return;
   const source::Range& at = diagnostic_.range;
   if (inclusions_)
     for (const Inclusion& one : *inclusions_)
       if (at.file == one.whole.file && one.whole.begin <= at.begin && at.end <= one.whole.end)
         note(one.use, "the part '{}' is used here", one.name);
-  collector_.add(std::move(diagnostic_));
+  collector_->add(std::move(diagnostic_));
 }
 
 std::optional<std::string> Builder::suggest(
     source::Range range, std::string_view name, const Candidates& candidates,
     const std::function<std::string(const std::vector<std::string>&)>& otherwise) {
-  if (!told_) return std::nullopt;
+  if (!collector_) return std::nullopt;
   const std::vector<std::string> names = candidates();
   std::optional<std::string> near = closest(name, names);
   // A near name is offered as a fix; else the caller may say what names there are.
@@ -157,19 +157,19 @@ std::string list(const std::vector<std::string>& names, std::string_view last) {
 
 Refusal unknownName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                     const Candidates& candidates, std::string_view of, std::optional<std::string>* meant) {
-  auto builder = emitter.build(range, UnknownName, what, name, of);
+  auto builder = emitter.emit(range, UnknownName, what, name, of);
   // A short list is worth showing whole; a long one only repeats the documentation.
   const auto near = builder.suggest(range, name, candidates, [&](const std::vector<std::string>& names) -> std::string {
     if (names.empty()) return fmt::format("there is no {} to choose from", what);
     return names.size() > 20 ? "" : fmt::format("there {} {}", names.size() == 1 ? "is" : "are", list(names));
   });
   if (meant) *meant = near;
-  return builder.refuse();
+  return builder;
 }
 
 Refusal duplicateName(Emitter& emitter, source::Range range, std::string_view what, std::string_view name,
                       source::Range first) {
-  return emitter.build(range, DuplicateName, what, name).note(first, "the first one is here").refuse();
+  return emitter.emit(range, DuplicateName, what, name).note(first, "the first one is here");
 }
 
 // ---- fixes

@@ -46,7 +46,7 @@ Severity severityOf(Kind kind);
 /// Defines a diagnostic's kind and fmt format string. The types and number of its arguments are checked at compile
 /// time. Declare it beside the code that emits it:
 ///   EXPC_DIAGNOSTIC(UnknownName, "unknown {0} '{1}'");
-///   emitter.build(range, UnknownName, "factor", name).note(other, "did you mean '{0}'?", best).emit();
+///   emitter.emit(range, UnknownName, "factor", name).note(other, "did you mean '{0}'?", best);
 #define EXPC_DIAGNOSTIC(Name, Format)                                               \
   static constexpr struct {                                                         \
     static constexpr ::expc::diag::Kind kind() { return ::expc::diag::Kind::Name; } \
@@ -78,8 +78,8 @@ struct FixIt {
 };
 
 struct Diagnostic {
-  Kind kind;
-  Severity severity;
+  Kind kind = {};
+  Severity severity = Severity::Error;
   /// Invalid if the diagnostic concerns the whole invocation.
   source::Range range;
   std::string message;
@@ -117,7 +117,7 @@ struct Candidates : std::function<std::vector<std::string>()> {
 };
 
 /// The return value of a function that reports an error and gives up: converts to `false` and to an empty
-/// optional. Lets a phase write `return emitter.refuse(…)`.
+/// optional. A phase may write `return emitter.emit(…)`.
 struct Refusal {
   template <std::same_as<bool> T>
   operator T() const {
@@ -136,21 +136,25 @@ struct Inclusion {
   source::Range declared, whole, use;
 };
 
-/// A diagnostic under construction; nothing is reported until `emit` or `refuse`. If the collector will not
-/// keep it, notes are not formatted and suggestions are not searched.
-class Builder {
+/// A diagnostic under construction, which is reported when it is destroyed: without a name at the end of its statement.
+/// If nobody will see it, notes are not formatted and suggestions are not searched.
+class Builder : public Refusal {
  public:
+  /// A builder whose diagnostic nobody will see.
+  Builder() = default;
   /// `inclusions` may be null, as in Emitter.
   Builder(Collector& collector, Diagnostic diagnostic, const std::vector<Inclusion>* inclusions = nullptr)
-      : collector_(collector),
+      : collector_(collector.tells(diagnostic) ? &collector : nullptr),
         diagnostic_(std::move(diagnostic)),
-        told_(collector.tells(diagnostic_)),
         inclusions_(inclusions) {}
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+  ~Builder();
 
   /// Adds a remark, at a place or (without a range, or with an invalid one) without one.
   template <typename... Args>
   Builder& note(source::Range range, fmt::format_string<Args...> format, Args&&... args) {
-    if (told_) diagnostic_.notes.push_back({range, fmt::format(format, std::forward<Args>(args)...)});
+    if (collector_) diagnostic_.notes.push_back({range, fmt::format(format, std::forward<Args>(args)...)});
     return *this;
   }
   template <typename... Args>
@@ -173,18 +177,11 @@ class Builder {
   /// `otherwise` makes of all candidates as a note (none for an empty text).
   std::optional<std::string> suggest(source::Range range, std::string_view name, const Candidates& candidates,
                                      const std::function<std::string(const std::vector<std::string>&)>& otherwise = {});
-  void emit();
-  /// Emits it, for a caller that gives up.
-  Refusal refuse() {
-    emit();
-    return {};
-  }
 
  private:
-  Collector& collector_;
-  Diagnostic diagnostic_;
-  bool told_;
-  const std::vector<Inclusion>* inclusions_;
+  Collector* collector_ = nullptr;
+  Diagnostic diagnostic_ = {};
+  const std::vector<Inclusion>* inclusions_ = nullptr;
 };
 
 /// The interface through which a phase reports. Counts errors, including those that the collector drops, so
@@ -193,21 +190,13 @@ class Emitter {
  public:
   explicit Emitter(Collector& collector) : collector_(collector) {}
 
-  /// Starts a diagnostic; the caller must end the chain with `emit` or `refuse`. The error is counted at once.
+  /// Reports a diagnostic, to which notes and fixes may be added. An error is counted at once.
   template <typename Definition, typename... Args>
-  Builder build(source::Range range, Definition definition, const Args&... args) {
+  Builder emit(source::Range range, Definition definition, const Args&... args) {
     const Severity severity = severityOf(definition.kind());
     if (severity == Severity::Error) ++errors_;
     constexpr fmt::format_string<const Args&...> format(Definition::format());
     return {collector_, {definition.kind(), severity, range, fmt::format(format, args...), {}, {}}, inclusions_};
-  }
-  template <typename Definition, typename... Args>
-  void emit(source::Range range, Definition definition, const Args&... args) {
-    build(range, definition, args...).emit();
-  }
-  template <typename Definition, typename... Args>
-  Refusal refuse(source::Range range, Definition definition, const Args&... args) {
-    return build(range, definition, args...).refuse();
   }
   size_t errors() const { return errors_; }
 

@@ -182,10 +182,8 @@ TEST_CASE("UTF-8 is judged strictly") {
 TEST_CASE("a refusal is false, and nothing of any type") {
   Collector collector;
   Emitter emitter(collector);
-  const auto flag = [&]() -> bool { return emitter.refuse({}, DuplicateName, "factor", "a"); };
-  const auto number = [&]() -> std::optional<double> {
-    return emitter.build({}, DuplicateName, "factor", "b").refuse();
-  };
+  const auto flag = [&]() -> bool { return emitter.emit({}, DuplicateName, "factor", "a"); };
+  const auto number = [&]() -> std::optional<double> { return emitter.emit({}, DuplicateName, "factor", "b"); };
   CHECK_FALSE(flag());
   CHECK_FALSE(number().has_value());
   CHECK(emitter.errors() == 2);

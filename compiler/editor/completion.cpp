@@ -50,130 +50,132 @@ class Completion : Places {
 
   /// Slots of single names and lists of them.
   static const std::vector<Slot>& namesInLists() {
+    using enum Token;
     using C = Completion;
     using enum Reach;
     static const std::vector<Slot> kSlots = {
-        {[](C& c) { c.modules("std."); }, List, {{Rule::ImportDecl, Token::Import}}},
-        {[](C& c) { c.types(); }, List, {{Rule::Type, Token::EndOfFile}, {Rule::Type, Token::Slash}}},
-        {[](C& c) { c.values(c.typeBehindColon()); }, List, {{Rule::ParamDecl, Token::Assign}}},
+        {[](C& c) { c.modules("std."); }, List, {{Rule::ImportDecl, Import}}},
+        {[](C& c) { c.types(); }, List, {{Rule::Type, EndOfFile}, {Rule::Type, Slash}}},
+        {[](C& c) { c.values(c.typeBehindColon()); }, List, {{Rule::ParamDecl, Assign}}},
         {[](C& c) {
            c.propose("strong scaling when", kKeyword, "", "Where more of it share the same work, as of devices.");
          },
          List,
-         {{Rule::ParamTrait, Token::With}}},
+         {{Rule::ParamTrait, With}}},
         {[](C& c) {
            c.words(Role::Taken, kFunction);
            c.words(Role::Source, kFunction);
          },
          List,
-         {{Rule::MetricDecl, Token::From}}},
-        {[](C& c) { c.words(Role::Source, kFunction); }, List, {{Rule::ParamDecl, Token::From}}},
+         {{Rule::MetricDecl, From}}},
+        {[](C& c) { c.words(Role::Source, kFunction); }, List, {{Rule::ParamDecl, From}}},
         {[](C& c) { c.metrics(false); },
          List,
-         {{Rule::EstimateDecl, Token::Estimate}, {Rule::MeasureDecl, Token::Measure}, {Rule::TableDecl, Token::Of}}},
+         {{Rule::EstimateDecl, Estimate}, {Rule::MeasureDecl, Measure}, {Rule::TableDecl, Of}}},
         {[](C& c) { c.imported(SymbolKind::Workload); },
          List,
-         {{Rule::WorkloadUse, Token::Workload}, {Rule::WorkloadUse, Token::Assign}}},
-        {[](C& c) { c.imported(SymbolKind::Service); }, List, {{Rule::ServiceUse, Token::Service}}},
-        {[](C& c) { c.imported(SymbolKind::Part); }, List, {{Rule::UseDecl, Token::Use}}},
-        {[](C& c) { c.imported(SymbolKind::Reference); }, List, {{Rule::Bound, Token::Like}}},
-        {[](C& c) { c.words({"http", "tcp", "regex", "file"}); }, List, {{Rule::ReadyDecl, Token::Ready}}},
+         {{Rule::WorkloadUse, Workload}, {Rule::WorkloadUse, Assign}}},
+        {[](C& c) { c.imported(SymbolKind::Service); }, List, {{Rule::ServiceUse, Service}}},
+        {[](C& c) { c.imported(SymbolKind::Part); }, List, {{Rule::UseDecl, Use}}},
+        {[](C& c) { c.imported(SymbolKind::Reference); }, List, {{Rule::Bound, Like}}},
+        {[](C& c) { c.words({"http", "tcp", "regex", "file"}); }, List, {{Rule::ReadyDecl, Ready}}},
         {[](C& c) {
            c.metrics(true);
            c.declared(SymbolKind::Criterion, c.study_);
          },
          List,
-         {{Rule::ExpectedDecl, Token::Expected}}},
-        {[](C& c) { c.newFactors(); }, List, {{Rule::FactorDecl, Token::Factor}}},
+         {{Rule::ExpectedDecl, Expected}}},
+        {[](C& c) { c.newFactors(); }, List, {{Rule::FactorDecl, Factor}}},
         {[](C& c) { c.factors(); },
          List,
-         {{Rule::CompareDecl, Token::Over},
-          {Rule::MetricDecl, Token::Over},
-          {Rule::Quantifier, Token::ForAll},
-          {Rule::Quantifier, Token::Exists},
-          {Rule::Quantifier, Token::Of},
-          {Rule::TableDecl, Token::By},
-          {Rule::PlotDecl, Token::By},
-          {Rule::OnlyClause, Token::Only}}},
+         {{Rule::CompareDecl, Over},
+          {Rule::MetricDecl, Over},
+          {Rule::Quantifier, ForAll},
+          {Rule::Quantifier, Exists},
+          {Rule::Quantifier, Of},
+          {Rule::TableDecl, By},
+          {Rule::PlotDecl, By},
+          {Rule::OnlyClause, Only}}},
         {[](C& c) { c.metrics(true); },
          List,
-         {{Rule::CriterionDecl, Token::Colon},
-          {Rule::Claim, Token::And},
-          {Rule::Claim, Token::Or},
-          {Rule::Assertion, Token::LeftParen},
-          {Rule::PlotDecl, Token::Plot}}},
+         {{Rule::CriterionDecl, Colon},
+          {Rule::Claim, And},
+          {Rule::Claim, Or},
+          {Rule::Assertion, LeftParen},
+          {Rule::PlotDecl, Plot}}},
         {[](C& c) {
            c.metrics(true);
            c.words(Role::Description, kKeyword);
          },
          List,
-         {{Rule::TableDecl, Token::Table}}},
+         {{Rule::TableDecl, Table}}},
         {[](C& c) {
            c.factors();
            c.metrics(false);
            c.words(Role::Axis, kKeyword);
          },
          List,
-         {{Rule::PlotDecl, Token::Over}}},
-        {[](C& c) { c.declared(SymbolKind::Criterion, c.study_); }, List, {{Rule::CriteriaClause, Token::Criterion}}}};
+         {{Rule::PlotDecl, Over}}},
+        {[](C& c) { c.declared(SymbolKind::Criterion, c.study_); }, List, {{Rule::CriteriaClause, Criterion}}}};
     return kSlots;
   }
 
   /// Slots of values and expressions.
   static const std::vector<Slot>& valuesAndExpressions() {
+    using enum Token;
     using C = Completion;
     using enum Reach;
     static const std::vector<Slot> kSlots = {
         {[](C& c) { c.condition(false); },
          Condition,
-         {{Rule::LetDecl, Token::Assign},
-          {Rule::ParamDecl, Token::When},
-          {Rule::ParamTrait, Token::When},
-          {Rule::EstimateDecl, Token::Assign},
-          {Rule::EstimateDecl, Token::When},
-          {Rule::RuleDecl, Token::Require},
-          {Rule::RuleDecl, Token::Exclude},
-          {Rule::FactorDecl, Token::When},
-          {Rule::OverFactors, Token::Where},
-          {Rule::Quantifier, Token::Where}}},
-        {[](C& c) { c.condition(true); }, Condition, {{Rule::MetricDecl, Token::Assign}}},
-        {[](C& c) { c.arguments(); }, Operands, {{Rule::WorkloadUse, Token::LeftParen}}},
-        {[](C& c) { c.values(c.typeOf(c.nameBefore(Token::In))); }, Operands, {{Rule::FactorDecl, Token::In}}},
+         {{Rule::LetDecl, Assign},
+          {Rule::ParamDecl, When},
+          {Rule::ParamTrait, When},
+          {Rule::EstimateDecl, Assign},
+          {Rule::EstimateDecl, When},
+          {Rule::RuleDecl, Require},
+          {Rule::RuleDecl, Exclude},
+          {Rule::FactorDecl, When},
+          {Rule::OverFactors, Where},
+          {Rule::Quantifier, Where}}},
+        {[](C& c) { c.condition(true); }, Condition, {{Rule::MetricDecl, Assign}}},
+        {[](C& c) { c.arguments(); }, Operands, {{Rule::WorkloadUse, LeftParen}}},
+        {[](C& c) { c.values(c.typeOf(c.nameBefore(In))); }, Operands, {{Rule::FactorDecl, In}}},
         {[](C& c) {
-           const std::vector<std::string> factor = c.nameBefore(Token::In);
+           const std::vector<std::string> factor = c.nameBefore(In);
            c.direct_ ? c.levelsOf(factor) : c.values(c.typeOf(factor));
          },
          Operands,
-         {{Rule::FactorDecl, Token::Baseline}}},
+         {{Rule::FactorDecl, Baseline}}},
         {[](C& c) {
-           if (c.kindAt(0) == Token::Factor) c.parameters();
+           if (c.kindAt(0) == Factor) c.parameters();
          },
          Operands,
-         {{Rule::FactorName, Token::LeftParen}}},
-        {[](C& c) { c.comparison(); }, Operands, {{Rule::CompareDecl, Token::Assign}}},
+         {{Rule::FactorName, LeftParen}}},
+        {[](C& c) { c.comparison(); }, Operands, {{Rule::CompareDecl, Assign}}},
         {[](C& c) {
-           c.levelsOf(c.nameBefore(Token::Against));
+           c.levelsOf(c.nameBefore(Against));
            c.words({"previous"});
          },
          List,
-         {{Rule::CompareDecl, Token::Against}}},
-        {[](C& c) { c.selectors(); }, Operands, {{Rule::Selectors, Token::LeftBracket}}},
+         {{Rule::CompareDecl, Against}}},
+        {[](C& c) { c.selectors(); }, Operands, {{Rule::Selectors, LeftBracket}}},
         {[](C& c) { c.lets(); },
          List,
-         {{Rule::Bound, Token::Equal},
-          {Rule::Bound, Token::Less},
-          {Rule::Bound, Token::LessEqual},
-          {Rule::Bound, Token::Greater},
-          {Rule::Bound, Token::GreaterEqual}}},
+         {{Rule::Bound, Equal},
+          {Rule::Bound, Less},
+          {Rule::Bound, LessEqual},
+          {Rule::Bound, Greater},
+          {Rule::Bound, GreaterEqual}}},
         {[](C& c) {
            if (c.direct_) c.words({"half_width"}, kFunction);
            if (c.context_.brackets > 0) c.metrics(true);
          },
          Operands,
-         {{Rule::SettingValue, Token::Until}}},
-        {[](C& c) { c.levelsOf(c.nameBefore(Token::In)); }, Operands, {{Rule::OnlyClause, Token::In}}},
-        {[](C& c) { c.values(c.typeOf({std::string(c.textAt(0))})); }, List, {{Rule::Assignment, Token::Assign}}},
-        {[](C& c) { c.words({"column"}, kFunction); }, Operands, {{Rule::ReferenceItem, Token::Assign}}}};
+         {{Rule::SettingValue, Until}}},
+        {[](C& c) { c.levelsOf(c.nameBefore(In)); }, Operands, {{Rule::OnlyClause, In}}},
+        {[](C& c) { c.values(c.typeOf({std::string(c.textAt(0))})); }, List, {{Rule::Assignment, Assign}}},
+        {[](C& c) { c.words({"column"}, kFunction); }, Operands, {{Rule::ReferenceItem, Assign}}}};
     return kSlots;
   }
 

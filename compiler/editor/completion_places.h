@@ -190,11 +190,11 @@ class Places {
   /// Proposes the symbols of a kind that are declared in `parent`. `module` is the prefix of their names, such as
   /// "image.".
   void declared(SymbolKind kind, std::optional<unsigned> parent, const std::string& module = "") {
-    static const std::map<SymbolKind, int> kKinds = {
-        {SymbolKind::Enum, kEnum},           {SymbolKind::Let, kConstant},    {SymbolKind::Workload, kClass},
-        {SymbolKind::Parameter, kProperty},  {SymbolKind::Metric, kField},    {SymbolKind::Factor, kVariable},
-        {SymbolKind::Comparison, kFunction}, {SymbolKind::Criterion, kEvent}, {SymbolKind::Reference, kStruct},
-        {SymbolKind::Part, kClass},          {SymbolKind::Service, kClass}};
+    using enum SymbolKind;
+    static const std::map<SymbolKind, int> kKinds = {{Enum, kEnum},           {Let, kConstant},    {Workload, kClass},
+                                                     {Parameter, kProperty},  {Metric, kField},    {Factor, kVariable},
+                                                     {Comparison, kFunction}, {Criterion, kEvent}, {Reference, kStruct},
+                                                     {Part, kClass},          {Service, kClass}};
     if (!parent) return;
     const auto inside = [&](std::optional<unsigned> at) {
       return at == parent || (parent == study_ && at && is_contained(parts_, *at));
@@ -203,7 +203,7 @@ class Places {
       if (symbol.kind != kind || !inside(symbol.parent)) continue;
       const std::string name = module + symbol.name;
       propose(name, kKinds.at(kind), detailOf(query_.analysis, symbol), docOf(symbol),
-              kind == SymbolKind::Workload ? name + "($0)" : "");
+              kind == Workload ? name + "($0)" : "");
     }
   }
 
@@ -329,7 +329,7 @@ class Places {
     const auto factor = symbols().find(SymbolKind::Factor, written, study_);
     const ast::Expr* levels =
         factor ? std::get<const ast::FactorDecl*>(symbols().symbols()[*factor].declaration)->levels.get() : nullptr;
-    const auto* set = levels ? std::get_if<ast::SetExpr>(&levels->node) : nullptr;
+    const auto* set = levels ? levels->as<ast::SetExpr>() : nullptr;
     if (!set) return values(typeOf(name));
     for (const ast::ExprPtr& element : set->elements)
       propose(query_.analysis.sources.text(element->range), kValue, "level", "");

@@ -15,6 +15,7 @@
 #include "compiler/parse/words.h"
 #include "compiler/points/prepared.h"
 #include "runtime/base/format.h"
+#include "runtime/base/text.h"
 
 namespace expc::editor {
 
@@ -118,9 +119,7 @@ class Hover {
   /// The names of declarations, joined by commas.
   template <typename Declared>
   static std::string list(const std::vector<Declared>& all) {
-    std::string text;
-    for (const Declared& declared : all) text += (text.empty() ? "" : ", ") + declared.name.name;
-    return text;
+    return base::joined(base::textsOf(all, [](const Declared& declared) { return declared.name.name; }));
   }
 
   /// The name of an import: what the module declares.
@@ -173,11 +172,9 @@ class Hover {
     const check::Workload* workload = workloadOf(symbol);
     const int index = workload ? workload->findParameter(symbol.name) : -1;
     const check::Type type = index < 0 ? check::Type::error() : workload->parameters[index].type;
-    if (type.isEnum()) {
-      std::string levels;
-      for (const auto& level : type.enumeration->levels) levels += (levels.empty() ? "" : ", ") + level.name;
-      page.code(type.enumeration->ordered ? "values, in order" : "values", levels);
-    }
+    if (type.isEnum())
+      page.code(type.enumeration->ordered ? "values, in order" : "values",
+                base::joined(base::textsOf(type.enumeration->levels, &check::EnumType::Level::name)));
     if (type.isNumber()) page.code("unit", unitOf(type.dimension));
   }
 

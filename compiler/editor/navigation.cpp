@@ -11,6 +11,7 @@
 
 #include "compiler/editor/features.h"
 #include "runtime/base/entry.h"
+#include "runtime/base/failure.h"
 
 namespace expc::editor {
 
@@ -57,17 +58,18 @@ std::set<unsigned> matching(const Query& query, const Location& place) {
 /// Whether a symbol can be renamed. Only names that their study or part alone knows can: other names occur in files
 /// that import this one, in stored results and on command lines, which an edit here does not reach.
 bool canRename(const Names& names, const Symbol& symbol) {
+  using enum SymbolKind;
   switch (symbol.kind) {
-    case SymbolKind::Let:
-      return names.symbols()[*symbol.parent].kind != SymbolKind::Module;
-    case SymbolKind::Metric:
-    case SymbolKind::Preset:
+    case Let:
+      return names.symbols()[*symbol.parent].kind != Module;
+    case Metric:
+    case Preset:
       return names.studyOf(symbol) != nullptr;
-    case SymbolKind::Comparison:
-    case SymbolKind::Control:
-    case SymbolKind::Criterion:
-    case SymbolKind::Rule:
-    case SymbolKind::Label:
+    case Comparison:
+    case Control:
+    case Criterion:
+    case Rule:
+    case Label:
       return true;
     default:
       return false;
@@ -196,19 +198,16 @@ Value prepareRename(const Query& query) {
 
 Expected<Value> rename(const Query& query, const std::string& name) {
   const Symbol* symbol = query.symbol();
-  if (!symbol) return llvm::createStringError("no name here");
+  if (!symbol) return failure("no name here");
   const Names& names = query.analysis.names();
   if (!canRename(names, *symbol))
-    return llvm::createStringError("a " + std::string(toString(symbol->kind)) +
-                                   " must be renamed by hand: other files, results and command lines may use its name");
+    return failure("a {} must be renamed by hand: other files, results and command lines may use its name",
+                   toString(symbol->kind));
   if (!parse::isName(name))
-    return llvm::createStringError("'" + jsonText(name) +
-                                   "' is not a name: use letters, digits and _, and not a word of the language");
-  if (name != symbol->name && taken(names, *symbol, name))
-    return llvm::createStringError("'" + name + "' already exists");
+    return failure("'{}' is not a name: use letters, digits and _, and not a word of the language", jsonText(name));
+  if (name != symbol->name && taken(names, *symbol, name)) return failure("'{}' already exists", name);
   // The parser leaves broken statements out, and uses of the name in them would be missed.
-  if (!query.analysis.parsed)
-    return llvm::createStringError("the file has syntax errors, so expc does not know every use of the name");
+  if (!query.analysis.parsed) return failure("the file has syntax errors, so expc does not know every use of the name");
   // A name of a part also stands in the studies that use it, which may be other documents.
   std::map<std::string, Array> edits;
   const Value found = references(query, true);
@@ -226,12 +225,11 @@ namespace {
 
 /// The protocol's SymbolKind of a symbol, by which editors choose an icon.
 int kindOf(SymbolKind kind) {
+  using enum SymbolKind;
   static const std::map<SymbolKind, int> kKinds = {
-      {SymbolKind::Enum, 10},    {SymbolKind::Level, 22},      {SymbolKind::Unit, 14},      {SymbolKind::Let, 14},
-      {SymbolKind::Workload, 5}, {SymbolKind::Service, 5},     {SymbolKind::Parameter, 7},  {SymbolKind::Metric, 8},
-      {SymbolKind::Rule, 25},    {SymbolKind::Study, 2},       {SymbolKind::Part, 2},       {SymbolKind::Label, 5},
-      {SymbolKind::Factor, 7},   {SymbolKind::Comparison, 12}, {SymbolKind::Control, 13},   {SymbolKind::Criterion, 20},
-      {SymbolKind::Preset, 24},  {SymbolKind::System, 19},     {SymbolKind::Reference, 19},
+      {Enum, 10},    {Level, 22},     {Unit, 14},   {Let, 14},    {Workload, 5},   {Service, 5}, {Parameter, 7},
+      {Metric, 8},   {Rule, 25},      {Study, 2},   {Part, 2},    {Label, 5},      {Factor, 7},  {Comparison, 12},
+      {Control, 13}, {Criterion, 20}, {Preset, 24}, {System, 19}, {Reference, 19},
   };
   return kKinds.at(kind);
 }

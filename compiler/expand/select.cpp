@@ -13,6 +13,7 @@
 #include "compiler/check/named.h"
 #include "compiler/parse/parse.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/text.h"
 
 namespace expc::expand {
 namespace {
@@ -44,15 +45,14 @@ bool lacksQuotes(check::StudyScope& scope, const std::string& name, StringRef va
 bool choose(check::StudyScope& scope, const ast::Assignment& assignment, const std::string& text,
             std::vector<std::optional<unsigned>>& levels) {
   if (assignment.target.parts.size() != 1)
-    return scope.emitter.refuse({}, BadPoint, text,
-                                "write FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
+    return scope.emitter.emit({}, BadPoint, text, "write FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
   const auto factor = scope.factor(assignment.target.parts[0]);
   const auto level = factor ? scope.level(*assignment.value, *factor, "the level") : std::nullopt;
   if (!level) return false;
   // A level that is named twice is harmless; two levels of one factor are no point.
   if (levels[*factor] && *levels[*factor] != *level)
-    return scope.emitter.refuse({}, BadPoint, text,
-                                fmt::format("it gives two levels of '{}'", assignment.target.parts[0].name));
+    return scope.emitter.emit({}, BadPoint, text,
+                              fmt::format("it gives two levels of '{}'", assignment.target.parts[0].name));
   levels[*factor] = *level;
   return true;
 }
@@ -140,7 +140,7 @@ static std::optional<check::Change> resolveOverride(const check::Program& progra
   // Frequent mistakes of form are found before parsing, so that the message shows the command line as it should
   // be.
   if (text.find('=') == std::string::npos)
-    return emitter.refuse({}, BadOverride, text, "write NAME=VALUE, as in 'gpus=2' or 'design.timed.repeat=20'");
+    return emitter.emit({}, BadOverride, text, "write NAME=VALUE, as in 'gpus=2' or 'design.timed.repeat=20'");
   const bool known = is_contained(program.overrides, text);
   const auto constant = [&](const check::Constant& one) { return check::setsConstant(text, one.name); };
   // Values of constants were replaced when the study was checked.
@@ -152,7 +152,7 @@ static std::optional<check::Change> resolveOverride(const check::Program& progra
   Names names(program, study, emitter);
   const auto [name, value] = StringRef(text).split('=');
   if (lacksQuotes(names.scope, name.str(), value))
-    return emitter.refuse(
+    return emitter.emit(
         {}, BadOverride, text,
         fmt::format("put a string in quotes, inside the shell's: -D '{}=\"{}\"'", name.str(), value.trim('\'').str()));
   const auto file = parse::load(sources, "-D", text, emitter);
@@ -161,9 +161,9 @@ static std::optional<check::Change> resolveOverride(const check::Program& progra
   if (setting->several) {
     // `-D gpus=1,2` lacks the braces of a set; show the command line with them.
     const size_t equals = text.find('=') + 1;
-    return emitter.refuse({}, BadOverride, text,
-                          fmt::format("put several levels in braces, quoted for the shell: -D '{}{{{}}}'",
-                                      text.substr(0, equals), text.substr(equals)));
+    return emitter.emit({}, BadOverride, text,
+                        fmt::format("put several levels in braces, quoted for the shell: -D '{}{{{}}}'",
+                                    text.substr(0, equals), text.substr(equals)));
   }
   // An override is checked as a preset with one assignment, named by its text.
   ast::PresetDecl preset;
@@ -188,8 +188,8 @@ std::optional<std::vector<std::optional<unsigned>>> resolvePoint(const check::Pr
   std::vector<std::optional<unsigned>> levels(study.factors.size());
   if (text.find_first_not_of(' ') == std::string::npos) return levels;
   if (text.find('=') == std::string::npos)
-    return emitter.refuse({}, BadPoint, text,
-                          "write an id, or FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
+    return emitter.emit({}, BadPoint, text,
+                        "write an id, or FACTOR=LEVEL for each factor, as in 'precision=fp32 gpus=2'");
   // `a=x (b, c)=(y, z)`: the parenthesis after a blank would parse as arguments of the level before it. expc
   // prints points in this form, so separate the assignments by a comma.
   std::string separated = text;
@@ -229,10 +229,10 @@ std::optional<Selected> select(const check::Program& program, const check::Study
 }
 
 std::string Selection::describe() const {
-  std::string text;
-  for (const std::string& preset : presets) text += fmt::format("{}preset {}", text.empty() ? "" : ", ", preset);
-  for (const std::string& change : overrides) text += fmt::format("{}-D {}", text.empty() ? "" : ", ", change);
-  return text;
+  std::vector<std::string> parts;
+  for (const std::string& preset : presets) parts.push_back("preset " + preset);
+  for (const std::string& change : overrides) parts.push_back("-D " + change);
+  return base::joined(parts);
 }
 
 }  // namespace expc::expand

@@ -289,10 +289,8 @@ bool Space::rulesAreFew(diag::Emitter& emitter) const {
       // Larger tables are not built, so a condition counts for at most kMaxTable.
       count = std::min<uint64_t>(kMaxTable, count * (study().factors[factor].levels.size() + 1));
     if ((work += count) <= kMaxRuleWork) continue;
-    return emitter
-        .build(rule.range, check::errors::NotSupported, "a study whose rules look at so many combinations of levels")
-        .note("all together may look at {}; use fewer factors in rules, or fewer levels", kMaxRuleWork)
-        .refuse();
+    return emitter.emit(rule.range, check::NotSupported, "a study whose rules look at so many combinations of levels")
+        .note("all together may look at {}; use fewer factors in rules, or fewer levels", kMaxRuleWork);
   }
   return true;
 }

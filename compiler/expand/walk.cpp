@@ -113,6 +113,7 @@ struct Counter {
 
 /// One walk: its options, the point under way, and what was found.
 struct Walker {
+  using End = Space::End;
   const Space& space;
   const WalkOptions& options;
   function_ref<bool(Levels)> visit;
@@ -149,18 +150,18 @@ struct Walker {
     // The product is only an upper bound of the points. Counting them is many times faster than visiting, so
     // find out first whether they are too many.
     const bool perhaps_many = !options.only_first && found.product > options.most_points;
-    found.end = perhaps_many ? counted(ruled) : Space::End::Done;
-    if (found.end == Space::End::Done) found.end = enter(0);
+    found.end = perhaps_many ? counted(ruled) : End::Done;
+    if (found.end == End::Done) found.end = enter(0);
     found.exhausted = steps > options.most_steps;
     return std::move(found);
   }
 
   /// Counts points without visiting any; Done if they are few enough. Without rules the product is the count.
-  Space::End counted(bool ruled) {
-    if (!ruled) return Space::End::TooMany;
+  End counted(bool ruled) {
+    if (!ruled) return End::TooMany;
     counting = true;
-    const Space::End end = enter(0);
-    if (end != Space::End::Done) return end;
+    const End end = enter(0);
+    if (end != End::Done) return end;
     counting = false;
     points = steps = 0;
     return end;
@@ -177,49 +178,49 @@ struct Walker {
   }
 
   /// Continues at a partial point of which the first `depth` factors are chosen.
-  Space::End enter(size_t depth) {
-    if (++steps > options.most_steps) return Space::End::TooMany;
+  End enter(size_t depth) {
+    if (++steps > options.most_steps) return End::TooMany;
     for (const Space::Rule* rule : rules_at[depth]) {
       if (!rule->condition->tabulated()) steps += kSlowRule;
       Condition::Answer answer = rule->condition->at(levels);
       if (answer == (rule->wanted ? Condition::Answer::Yes : Condition::Answer::No)) continue;
       if (answer == Condition::Answer::None) return fail(*rule->condition);
       if (options.count_removed && !counting) remove(found.removed[rule->index], depth);
-      return Space::End::Done;
+      return End::Done;
     }
     // No rule is left and no activity: the rest is a product.
     if (counting && depth >= last_ruled && !counter.conditional[depth]) {
       points = add(points, counter.plain[depth]);
-      return points > options.most_points ? Space::End::TooMany : Space::End::Done;
+      return points > options.most_points ? End::TooMany : End::Done;
     }
     if (depth < levels.size()) return descend(depth);
-    if (++points > options.most_points) return Space::End::TooMany;
-    return counting || visit(levels) ? Space::End::Done : Space::End::Stopped;
+    if (++points > options.most_points) return End::TooMany;
+    return counting || visit(levels) ? End::Done : End::Stopped;
   }
 
   /// Chooses each level of the factor at `depth`, or kAbsent if it is not active.
-  Space::End descend(size_t depth) {
+  End descend(size_t depth) {
     unsigned factor = space.order()[depth];
     if (const Condition* activity = space.activity(factor)) {
       Condition::Answer answer = activity->at(levels);
       if (answer == Condition::Answer::None) return fail(*activity);
       if (answer == Condition::Answer::No) {
-        if (options.present == factor) return Space::End::Done;
+        if (options.present == factor) return End::Done;
         levels[factor] = kAbsent;
-        Space::End end = enter(depth + 1);
+        End end = enter(depth + 1);
         levels[factor] = kOpen;
         return end;
       }
     }
     for (unsigned level : kept[factor]) {
       levels[factor] = level;
-      Space::End end = enter(depth + 1);
-      if (end != Space::End::Done) return end;
+      End end = enter(depth + 1);
+      if (end != End::Done) return end;
       // No rule looks at this factor, so its other levels leave no point either.
       if (options.only_first && !involved[factor]) break;
     }
     levels[factor] = kOpen;
-    return Space::End::Done;
+    return End::Done;
   }
 
   /// Adds the cut branch to the rule that cut it.
@@ -229,10 +230,10 @@ struct Walker {
   }
 
   /// Remembers where a condition has no value, for Space::reportFailure.
-  Space::End fail(const Condition& condition) {
+  End fail(const Condition& condition) {
     space.failed_ = &condition;
     space.failed_at_ = levels;
-    return Space::End::Failed;
+    return End::Failed;
   }
 };
 

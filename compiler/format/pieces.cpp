@@ -60,7 +60,7 @@ class Reader {
   /// Reads everything below a node; statements are added to `block`.
   void visit(uint32_t at, Block& block) {
     const Node& node = tree_.nodes[at];
-    for (uint32_t child = node.child; child != kNone; child = tree_.nodes[child].next) visitChild(child, node, block);
+    for (uint32_t child = node.child; child; child = tree_.nodes[child].next) visitChild(child, node, block);
   }
 
   /// Reads one child: a token, a statement, or a rule whose statements belong to the same block.
@@ -82,7 +82,7 @@ class Reader {
 
   /// Reads everything below a statement, including its body.
   void visitStatement(uint32_t at, Statement& statement) {
-    for (uint32_t child = tree_.nodes[at].child; child != kNone; child = tree_.nodes[child].next) {
+    for (uint32_t child = tree_.nodes[at].child; child; child = tree_.nodes[child].next) {
       const Node& node = tree_.nodes[child];
       if (node.is_token) {
         addToken(node, tree_.nodes[at].rule);
@@ -176,9 +176,9 @@ bool isPrefix(const Piece& piece) {
 
 /// Whether a piece behind `..` is the end of the range; an open range is followed by something else (`1.. = 64`).
 bool beginsOperand(const Piece& piece) {
-  return piece.token == Token::Number || piece.token == Token::String || piece.token == Token::LeftParen ||
-         piece.token == Token::Minus || piece.token == Token::True || piece.token == Token::False ||
-         parse::isWord(piece.token) || piece.token == Token::System;
+  using enum Token;
+  return piece.token == Number || piece.token == String || piece.token == LeftParen || piece.token == Minus ||
+         piece.token == True || piece.token == False || parse::isWord(piece.token) || piece.token == System;
 }
 
 }  // namespace
@@ -199,39 +199,41 @@ File takeApart(const source::SourceManager& sources, const parse::Tree& tree) {
 }
 
 bool beginsClause(const Piece& piece) {
+  using enum Token;
   switch (piece.token) {
-    case Token::With:
+    case With:
       return piece.rule == Rule::CriterionDecl || piece.rule == Rule::ParamTrait;
-    case Token::Baseline:
-    case Token::When:
-    case Token::Because:
-    case Token::Always:
+    case Baseline:
+    case When:
+    case Because:
+    case Always:
       return piece.rule != Rule::AnyWord && piece.rule != Rule::ParamTrait;
-    case Token::Partial:
-    case Token::Allow:
+    case Partial:
+    case Allow:
       return piece.rule == Rule::CompareDecl;
-    case Token::Noise:
+    case Noise:
       return piece.rule == Rule::ExpectedDecl;
-    case Token::From:
-      return piece.head == Token::Metric && piece.rule != Rule::AnyWord;
+    case From:
+      return piece.head == Metric && piece.rule != Rule::AnyWord;
     default:
       return false;
   }
 }
 
 unsigned blanksBetween(const Piece& left, const Piece& right) {
+  using enum Token;
   // The order matters: the rules for statements and braces come before the ones for single signs.
   if (right.begins_statement) return left.brace_of_block && left.opens() ? 1 : 2;
-  if (left.token == Token::LeftBrace || right.token == Token::RightBrace || right.token == Token::LeftBrace)
-    return left.token == Token::LeftParen || left.token == Token::LeftBracket ? 0 : 1;
-  if (left.opens() || right.closes() || right.token == Token::Comma) return 0;
-  if (left.token == Token::Dot || right.token == Token::Dot) return 0;
-  if (right.token == Token::Range) return 0;
-  if (left.token == Token::Range) return beginsOperand(right) ? 0 : 1;
+  if (left.token == LeftBrace || right.token == RightBrace || right.token == LeftBrace)
+    return left.token == LeftParen || left.token == LeftBracket ? 0 : 1;
+  if (left.opens() || right.closes() || right.token == Comma) return 0;
+  if (left.token == Dot || right.token == Dot) return 0;
+  if (right.token == Range) return 0;
+  if (left.token == Range) return beginsOperand(right) ? 0 : 1;
   if (isPrefix(left)) return 0;
-  if (right.token == Token::LeftParen) return isCall(left, right) ? 0 : 1;
-  if (right.token == Token::LeftBracket) return right.rule == Rule::Selectors && left.token != Token::Assign ? 0 : 1;
-  if (right.token == Token::Colon) return isLabel(right) ? 0 : 1;
+  if (right.token == LeftParen) return isCall(left, right) ? 0 : 1;
+  if (right.token == LeftBracket) return right.rule == Rule::Selectors && left.token != Assign ? 0 : 1;
+  if (right.token == Colon) return isLabel(right) ? 0 : 1;
   return beginsClause(right) ? 2 : 1;
 }
 

@@ -159,8 +159,7 @@ struct PlanBuilder {
     const check::Comparison& declared = study.comparisons[index];
     plan::Comparison& made = plan.comparisons[index - study.implied];
     for (size_t i = 0; i < plan.points.size(); ++i)
-      if (points::Compared{space, declared, point(i)}.value().found == points::Partner::Found::One &&
-          prepared.machine->runs(&declared, point(i))) {
+      if (points::Compared{space, declared, point(i)}.value() && prepared.machine->runs(&declared, point(i))) {
         made.cells.push_back(cell(&declared, study.metrics[declared.metric], point(i)));
         if (!declared.aggregates()) made.cells.back().ideal = ideal(declared, point(i));
       }

@@ -120,26 +120,26 @@ static bool beginsClaim(Token token) {
 
 /// The meaning of one word, by the head of its statement and the tokens on both sides; see settleWords().
 static Token settled(Token head, Token previous, const Word& word, Token next) {
+  using enum Token;
   const Token token = word.token;
-  const bool compared = next == Token::Equal || next == Token::NotEqual || next == Token::In || next == Token::Not;
-  const bool begins = previous == Token::EndOfFile;  // a condition of the command line
-  if (token == Token::Workload &&
-      (begins ? compared : wantsOperand(previous) && !isWord(next) && next != Token::System))
-    return Token::Identifier;
-  if (token == Token::Percentile && next == Token::LeftParen) return Token::Identifier;
-  if (token != Token::Identifier) return token;
-  if (word.text == "keep" && next == Token::Criterion)
-    return wantsOperand(previous) || previous == Token::Assign || previous == Token::In ? token : Token::Keep;
-  if (head == Token::Param && word.text == "inside" && endsType(previous)) return Token::Inside;
-  if (head == Token::Table && word.text == "of" && isWord(previous) && isWord(next)) return Token::Of;
-  if (head != Token::Criterion) return token;
-  if (word.text == "least" && previous == Token::AtLeast) return Token::Least;
-  if (word.text == "infeasible" && beginsClaim(previous) && next != Token::Colon && !is_contained(kGoOn, next))
-    return Token::Infeasible;
-  if (word.text == "absent" && beginsClaim(previous) && next == Token::LeftParen) return Token::Absent;
-  if (word.text == "of" && (endsOperand(previous) || previous == Token::Least)) return Token::Of;
-  const bool clause = endsOperand(previous) && next != Token::Assign && next != Token::Dot;
-  return clause && word.text == "always" ? Token::Always : clause && word.text == "give" ? Token::Give : token;
+  const bool compared = next == Equal || next == NotEqual || next == In || next == Not;
+  const bool begins = previous == EndOfFile;  // a condition of the command line
+  if (token == Workload && (begins ? compared : wantsOperand(previous) && !isWord(next) && next != System))
+    return Identifier;
+  if (token == Percentile && next == LeftParen) return Identifier;
+  if (token != Identifier) return token;
+  if (word.text == "keep" && next == Criterion)
+    return wantsOperand(previous) || previous == Assign || previous == In ? token : Keep;
+  if (head == Param && word.text == "inside" && endsType(previous)) return Inside;
+  if (head == Table && word.text == "of" && isWord(previous) && isWord(next)) return Of;
+  if (head != Criterion) return token;
+  if (word.text == "least" && previous == AtLeast) return Least;
+  if (word.text == "infeasible" && beginsClaim(previous) && next != Colon && !is_contained(kGoOn, next))
+    return Infeasible;
+  if (word.text == "absent" && beginsClaim(previous) && next == LeftParen) return Absent;
+  if (word.text == "of" && (endsOperand(previous) || previous == Least)) return Of;
+  const bool clause = endsOperand(previous) && next != Assign && next != Dot;
+  return clause && word.text == "always" ? Always : clause && word.text == "give" ? Give : token;
 }
 
 /// Settles the words that a token alone does not tell, for all tokens of a file. These words stay free as names
@@ -254,8 +254,7 @@ struct TokenReader {
 
 namespace {
 
-/// Parses the text of a file before `end` (all of it for kNone). `cursor`, if not null, receives where the grammar
-/// stands at the end.
+/// Parses the text of a file before `end`. `cursor`, if not null, receives where the grammar stands at the end.
 Tree read(const source::SourceManager& sources, source::FileId file, Rule start, Reporter& reporter, uint32_t end,
           Cursor* cursor) {
   Tree tree;
@@ -294,7 +293,7 @@ Tree read(const source::SourceManager& sources, source::FileId file, Rule start,
 }  // namespace
 
 Tree parseTree(const source::SourceManager& sources, source::FileId file, Rule start, Reporter& reporter) {
-  return read(sources, file, start, reporter, kNone, nullptr);
+  return read(sources, file, start, reporter, UINT32_MAX, nullptr);
 }
 
 Cursor cursorAt(const source::SourceManager& sources, source::FileId file, uint32_t end) {

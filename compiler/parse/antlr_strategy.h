@@ -46,7 +46,7 @@ class TreeBuilder : public antlr4::tree::ParseTreeListener {
   void exitEveryRule(antlr4::ParserRuleContext*) override {
     const Open closed = open_.back();
     open_.pop_back();
-    if (!open_.empty() && closed.last != kNone)
+    if (!open_.empty() && closed.last)
       tree_.nodes[open_.back().node].end = std::max(tree_.nodes[open_.back().node].end, tree_.nodes[closed.node].end);
   }
 
@@ -82,7 +82,7 @@ class TreeBuilder : public antlr4::tree::ParseTreeListener {
     tree_.nodes.push_back(node);
     if (!open_.empty()) {
       Open& parent = open_.back();
-      (parent.last == kNone ? tree_.nodes[parent.node].child : tree_.nodes[parent.last].next) = index;
+      (parent.last ? tree_.nodes[parent.last].next : tree_.nodes[parent.node].child) = index;
       parent.last = index;
     }
     return index;

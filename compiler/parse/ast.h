@@ -132,6 +132,12 @@ struct Expr {
   std::variant<NumberLiteral, StringLiteral, BoolLiteral, NameExpr, CallExpr, IndexExpr, UnaryExpr, BinaryExpr, SetExpr,
                RangeExpr, TupleExpr, ListExpr, RecordExpr>
       node;
+
+  /// The node if it is of that type, else null.
+  template <typename Node>
+  const Node* as() const {
+    return std::get_if<Node>(&node);
+  }
 };
 
 // ---- declarations -------------------------------------------------------------------------------------------------

@@ -90,8 +90,8 @@ bool endsBlock(Rule block, Token token, Token after);
 
 // ---- the tree
 
-/// No node, no token: the index that ends a list of children.
-constexpr uint32_t kNone = UINT32_MAX;
+/// No node, no token: the index that ends a list of children. The root has this index, and is nobody's child.
+constexpr uint32_t kNone = 0;
 
 /// A rule or a token of the input. Nodes refer to each other by index into Tree::nodes, so that the tree is one
 /// allocation. Children form a list: `child` is the first, each child's `next` is its neighbour on the right.

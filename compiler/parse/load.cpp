@@ -14,6 +14,7 @@
 
 #include "compiler/parse/parse.h"
 #include "runtime/base/files/files.h"
+#include "runtime/base/text.h"
 #include "stdlib/stdlib.h"
 
 namespace expc::load {
@@ -86,18 +87,16 @@ struct Loader {
 
   /// A built-in module; null after reporting an unknown one.
   const Module* openStdlib(const ast::QualifiedName& path, const ast::Import& import) {
-    std::string text;
-    for (const ast::Identifier& part : path.parts) text += (text.empty() ? "" : ".") + part.name;
+    const std::string text = base::joined(base::textsOf(path.parts, &ast::Identifier::name), ".");
     std::optional<std::string_view> found;
     if (path.parts.size() == 2 && path.parts[0].name == "std") found = stdlib::module(path.parts[1].name);
     if (!found) {
       std::vector<std::string> names;
       for (std::string_view name : stdlib::names()) names.push_back("std." + std::string(name));
-      auto builder = emitter.build(import.target_range, UnknownModule, text);
-      builder.suggest(import.target_range, text, names, [](const auto& known) {
-        return fmt::format("built-in modules: {}; import a file by its path in quotes", diag::list(known));
-      });
-      builder.emit();
+      emitter.emit(import.target_range, UnknownModule, text)
+          .suggest(import.target_range, text, names, [](const auto& known) {
+            return fmt::format("built-in modules: {}; import a file by its path in quotes", diag::list(known));
+          });
       return nullptr;
     }
     std::string key = std::string(kStdlib) + path.parts[1].name;
@@ -140,7 +139,7 @@ struct Loader {
     if (text) return std::move(*text);
     const auto [code, reason] = apart(text.takeError());
     if (code == std::errc::no_such_file_or_directory)
-      emitter.build(range, ImportNotFound, written).note("looked for {}", path).emit();
+      emitter.emit(range, ImportNotFound, written).note("looked for {}", path);
     else
       emitter.emit(range, ImportUnreadable, written, reason);
     return std::nullopt;

@@ -32,7 +32,7 @@ std::optional<source::FileId> load(source::SourceManager& sources, std::string n
   if (text.size() > kMaxFileSize) {
     // The diagnostic needs a file to name, so the file is added without its text.
     source::FileId file = sources.add(std::move(name), "");
-    return emitter.refuse({file, 0, 0}, FileTooLarge, kMaxFileSize);
+    return emitter.emit({file, 0, 0}, FileTooLarge, kMaxFileSize);
   }
   source::FileId file = sources.add(std::move(name), std::move(text));
   std::string_view all = sources.text(file);
@@ -107,7 +107,7 @@ struct Transform : Declarations {
       take(Rule::LetDecl, out.lets);
       take(Rule::RuleDecl, out.rules);
       // `metric total = sum(wall) over program` is read as a comparison without a baseline.
-      if (isRule(item, Rule::MetricDecl) && child(item, Rule::OverFactors) != kNone)
+      if (isRule(item, Rule::MetricDecl) && child(item, Rule::OverFactors))
         add(*this, item, out.compares);
       else
         take(Rule::MetricDecl, out.metrics);
@@ -140,7 +140,7 @@ struct Transform : Declarations {
   /// `table SUBJECT [of METRICS | by FACTORS]`.
   void read(uint32_t index, ast::TableDecl& out) {
     out.subject = identifier(child(index, Rule::Word));
-    if (const uint32_t metrics = child(index, Rule::Words); metrics != kNone) out.of = identifiers(metrics);
+    if (const uint32_t metrics = child(index, Rule::Words)) out.of = identifiers(metrics);
     out.by = factorNames(index);
   }
 
@@ -163,13 +163,13 @@ struct Transform : Declarations {
         reporter.syntaxError(label.range, "a single name before '='");
     }
     int depth = 0;
-    if (const uint32_t given = child(index, Rule::Arguments); given != kNone) out.arguments = arguments(given, depth);
+    if (const uint32_t given = child(index, Rule::Arguments)) out.arguments = arguments(given, depth);
   }
 
   /// The levels of a factor or of `only`. A record is a value, not a set of levels, and is reported.
   ast::ExprPtr levels(uint32_t value) {
     ast::ExprPtr out = expression(value);
-    if (std::holds_alternative<ast::RecordExpr>(out->node))
+    if (out->as<ast::RecordExpr>())
       reporter.syntaxError(out->range, "a level set, such as { a, b } or 1..4, after 'in'");
     return out;
   }
@@ -193,25 +193,25 @@ struct Transform : Declarations {
   /// `over`, so that the message can show a call. An aggregate may be called a `metric`.
   void read(uint32_t index, ast::CompareDecl& out) {
     const ast::ExprPtr value = expressionIn(index, isRule(index, Rule::MetricDecl) ? Rule::Value : Rule::Condition);
-    auto* call = std::get_if<ast::CallExpr>(&value->node);
+    auto* call = value->as<ast::CallExpr>();
     if (!call) return reporter.syntaxError(value->range, "a call such as speedup(step_time) after '='");
     for (const Rule kept : {Rule::RefinedType, Rule::MetricTrait, Rule::MetricSource})
-      if (const uint32_t part = child(index, kept); part != kNone)
+      if (const uint32_t part = child(index, kept))
         reporter.syntaxError(range(part), "no type, direction or source, which an aggregate keeps");
     out.call_range = value->range;
-    out.call = std::move(*call);
+    out.call = *call;
     const uint32_t over = child(index, Rule::OverFactors);
     out.over = factorNames(over);
     out.over_range = range(over);
     out.where = expressionIn(over, Rule::Condition);
     out.against = isRule(index, Rule::MetricDecl) ? nullptr : expressionIn(index, Rule::Value);
     const uint32_t allow = child(index, Token::Allow);
-    out.partial = has(index, Token::Partial) || allow != kNone;
-    if (allow == kNone) return;
+    out.partial = has(index, Token::Partial) || allow;
+    if (!allow) return;
     const uint32_t code = children(index, Rule::Word).back();
     const source::Range written = source::join(range(allow), range(code));
     if (text(code) == diag::code(diag::Kind::SomeWithoutPartner))
-      reporter.deprecated(written, "'allow W0406'", "write 'partial'").fix(written, "partial").emit();
+      reporter.deprecated(written, "'allow W0406'", "write 'partial'").fix(written, "partial");
     else
       reporter.syntaxError(written, "'partial', which accepts configurations without a partner");
   }
@@ -230,15 +230,14 @@ struct Transform : Declarations {
 
   /// A design's settings, and its blocks of settings for one kind of trial: `timed { repeat 10 }`.
   void read(uint32_t index, ast::DesignDecl& out) {
-    if (const uint32_t shape = child(index, Rule::Word); shape != kNone && text(shape) == "full")
+    if (const uint32_t shape = child(index, Rule::Word); shape && text(shape) == "full")
       reporter.deprecated(range(shape), "'design full'", "write 'design'")
-          .fix({tree.file, node(child(index, Token::Design)).end, node(shape).end}, "")
-          .emit();
-    else if (shape != kNone)
+          .fix({tree.file, node(child(index, Token::Design)).end, node(shape).end}, "");
+    else if (shape)
       reporter.syntaxError(range(shape), "'{' after 'design'");
     for (uint32_t item : statements(child(index, Rule::DesignBody), Rule::DesignItem)) {
       const uint32_t body = child(item, Rule::KindBody);
-      if (body == kNone) {
+      if (!body) {
         add(*this, item, out.settings);
         continue;
       }
@@ -255,7 +254,7 @@ struct Transform : Declarations {
     out.value = expression(values[0]);
     if (values.size() == 2) out.until = expression(values[1]);
     const uint32_t looks = child(child(index, Rule::SettingValue), Rule::LooksClause);
-    if (looks == kNone) return;
+    if (!looks) return;
     for (uint32_t look : children(looks, Rule::Sum)) out.looks.push_back(expression(look));
   }
 
@@ -264,7 +263,7 @@ struct Transform : Declarations {
     out.claim = claim(child(index, Rule::Claim));
     if (ast::ExprPtr condition = expressionIn(index, Rule::Condition)) narrow(std::move(condition), out.claim);
     out.confidence = expressionIn(index, Rule::Sum);
-    if (const uint32_t always = child(index, Token::Always); always != kNone) out.always = range(always);
+    if (const uint32_t always = child(index, Token::Always)) out.always = range(always);
   }
 
   /// Gives the condition behind a claim to its last quantifier: `infeasible where n > 4` is about all such points. A
@@ -306,7 +305,7 @@ struct Transform : Declarations {
     const std::vector<uint32_t> clauses = children(index, Rule::Clause), all = children(index);
     std::vector<ast::Claim> branches, conjunct;
     for (size_t at = 0; at < clauses.size(); ++at) {
-      if (at > 0 && child(clauses[at], Rule::Quantifier) != kNone) needsParentheses(index, clauses, at);
+      if (at > 0 && child(clauses[at], Rule::Quantifier)) needsParentheses(index, clauses, at);
       if (at > 0 && isToken(all[2 * at - 1], Token::Or))
         branches.push_back(joined(Kind::And, std::exchange(conjunct, {})));
       conjunct.push_back(assertion(child(clauses[at], Rule::Assertion)));
@@ -334,21 +333,19 @@ struct Transform : Declarations {
   /// meant to stand alone.
   void needsParentheses(uint32_t index, const std::vector<uint32_t>& clauses, size_t at) {
     const uint32_t quantifier = child(clauses[at], Rule::Quantifier), before = child(clauses[0], Rule::Quantifier);
-    const bool both = before != kNone && text(before) == text(quantifier);
+    const bool both = before && text(before) == text(quantifier);
     const source::Range whole = range(index);
     const uint32_t head_end = range(clauses[at - 1]).end, tail = range(clauses[at]).begin;
     const std::string_view head = reporter.text(whole.begin, head_end);
-    if (auto builder = reporter.build(range(quantifier), QuantifierPlace, text(children(index)[2 * at - 1])))
-      builder
-          ->fix(whole, fmt::format("{}{}({})", both ? fmt::format("({})", head) : std::string(head),
-                                   reporter.text(head_end, tail), reporter.text(tail, whole.end)))
-          .emit();
+    reporter.emit(range(quantifier), QuantifierPlace, text(children(index)[2 * at - 1]))
+        .fix(whole, fmt::format("{}{}({})", both ? fmt::format("({})", head) : std::string(head),
+                                reporter.text(head_end, tail), reporter.text(tail, whole.end)));
   }
 
   /// Builds an assertion, or the claim in its parentheses. The form of a bound is told by the number of sums: one with
   /// a name is `like REFERENCE` (or none, without a tolerance), one is a bound, two a band, three a band with `give`.
   ast::Claim assertion(uint32_t index) {
-    if (const uint32_t group = child(index, Rule::Claim); group != kNone) return claim(group);
+    if (const uint32_t group = child(index, Rule::Claim)) return claim(group);
     ast::Claim out;
     out.range = range(index);
     ast::Assertion& assertion = out.assertion;
@@ -361,7 +358,7 @@ struct Transform : Declarations {
     if (has(index, Token::Over)) state(index, *assertion.subject);
     const uint32_t bound = child(index, Rule::Bound);
     const std::vector<uint32_t> sums = children(bound, Rule::Sum);
-    if (const uint32_t reference = child(bound, Rule::Name); reference != kNone) {
+    if (const uint32_t reference = child(bound, Rule::Name)) {
       assertion.like = qualifiedName(reference);
       if (!sums.empty()) assertion.like_within = expression(sums[0]);
     } else if (sums.size() > 1) {
@@ -400,7 +397,7 @@ struct Transform : Declarations {
     source::Range selected;
     // `at` without its selectors.
     const auto base = [&](const ast::ExprPtr& at) {
-      auto* chosen = std::get_if<ast::IndexExpr>(&at->node);
+      auto* chosen = at->as<ast::IndexExpr>();
       if (!chosen || !selectors.empty()) return at;
       selectors = chosen->selectors;
       selected = {at->range.file, chosen->base->range.end, at->range.end};
@@ -433,7 +430,7 @@ struct Transform : Declarations {
       take(Rule::CriteriaClause, out.claims);
       take(Rule::CriterionDecl, out.criteria);
       // `design { … }` merges into the study's; `design.timed.repeat = 20` sets one value of it.
-      const bool block = child(item, Rule::DesignBody) != kNone;
+      const bool block = child(item, Rule::DesignBody);
       if (block) add(*this, item, out.designs);
       if (isRule(item, Rule::Assignment) || (isRule(item, Rule::PresetDesign) && !block))
         out.assignments.push_back(assignment(item));
@@ -450,7 +447,7 @@ struct Transform : Declarations {
     using Which = ast::CriteriaClause::Which;
     out.keep = has(index, Token::Keep);
     out.which = has(index, Token::Star) ? Which::All : has(index, Token::With) ? Which::Confident : Which::Named;
-    if (const uint32_t words = child(index, Rule::Words); words != kNone) out.criteria = identifiers(words);
+    if (const uint32_t words = child(index, Rule::Words)) out.criteria = identifiers(words);
     // `keep criterion *` would change nothing, so it is probably a slip for `remove`.
     if (out.keep && out.which == Which::All)
       reporter.syntaxError(out.range, "'remove criterion *', or the names of criteria to keep");

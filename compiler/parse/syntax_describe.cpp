@@ -15,8 +15,9 @@ namespace {
 /// Whether a rule is a part of an expression. The comparison relies on the order of rules in the grammar, where those
 /// from `value` to `argument` stand together; sets and arguments are lists with descriptions of their own.
 bool isExpression(Rule rule) {
-  return (rule >= Rule::Value && rule <= Rule::Argument && rule != Rule::Set && rule != Rule::Arguments) ||
-         rule == Rule::Number || rule == Rule::Refinement || rule == Rule::SettingValue;
+  using enum Rule;
+  return (rule >= Value && rule <= Argument && rule != Set && rule != Arguments) || rule == Number ||
+         rule == Refinement || rule == SettingValue;
 }
 
 /// Rules that read a name or a list of names.
@@ -24,24 +25,25 @@ constexpr Rule kNames[] = {Rule::Word, Rule::AnyWord, Rule::Words, Rule::Name, R
 
 /// Describes the missing name of a statement: its own name, or that of a thing it refers to.
 std::string nameIn(Rule rule, Token previous) {
+  using enum Rule;
   if (previous == Token::By || previous == Token::Over) return "the name of a factor";
   // Statements that declare a name …
   static constexpr std::pair<Rule, std::string_view> kOwn[] = {
-      {Rule::EnumDecl, "enum"},           {Rule::WorkloadDecl, "workload"}, {Rule::WorkloadUse, "workload"},
-      {Rule::ServiceDecl, "service"},     {Rule::SystemDecl, "system"},     {Rule::ReferenceDecl, "reference"},
-      {Rule::ControlDecl, "control"},     {Rule::ParamDecl, "parameter"},   {Rule::MetricDecl, "metric"},
-      {Rule::StudyDecl, "study"},         {Rule::FactorDecl, "factor"},     {Rule::CompareDecl, "comparison"},
-      {Rule::CriterionDecl, "criterion"}, {Rule::PresetDecl, "preset"}};
+      {EnumDecl, "enum"},           {WorkloadDecl, "workload"}, {WorkloadUse, "workload"},
+      {ServiceDecl, "service"},     {SystemDecl, "system"},     {ReferenceDecl, "reference"},
+      {ControlDecl, "control"},     {ParamDecl, "parameter"},   {MetricDecl, "metric"},
+      {StudyDecl, "study"},         {FactorDecl, "factor"},     {CompareDecl, "comparison"},
+      {CriterionDecl, "criterion"}, {PresetDecl, "preset"}};
   // … and statements that refer to one.
   static constexpr std::pair<Rule, std::string_view> kOther[] = {
-      {Rule::EnumLevel, "level"},          {Rule::ReferenceItem, "parameter or metric"},
-      {Rule::EstimateDecl, "metric"},      {Rule::RecordField, "field"},
-      {Rule::Bound, "reference"},          {Rule::MeasureDecl, "metric"},
-      {Rule::TableDecl, "metric"},         {Rule::PlotDecl, "metric or comparison"},
-      {Rule::Quantifier, "factor"},        {Rule::OnlyClause, "factor"},
-      {Rule::FactorNames, "factor"},       {Rule::PointFile, "factor"},
-      {Rule::CriteriaClause, "criterion"}, {Rule::ServiceUse, "service"}};
-  if (rule == Rule::Setting || rule == Rule::DesignItem) return "a setting";
+      {EnumLevel, "level"},          {ReferenceItem, "parameter or metric"},
+      {EstimateDecl, "metric"},      {RecordField, "field"},
+      {Bound, "reference"},          {MeasureDecl, "metric"},
+      {TableDecl, "metric"},         {PlotDecl, "metric or comparison"},
+      {Quantifier, "factor"},        {OnlyClause, "factor"},
+      {FactorNames, "factor"},       {PointFile, "factor"},
+      {CriteriaClause, "criterion"}, {ServiceUse, "service"}};
+  if (rule == Setting || rule == DesignItem) return "a setting";
   for (const auto& [named, what] : kOwn)
     if (named == rule) return fmt::format("the {}'s name", what);
   for (const auto& [named, what] : kOther)
@@ -67,21 +69,22 @@ std::string listOf(const Situation& situation) {
 
 /// Describes a missing operand by the token before it, or by the construct around it.
 std::string_view describeOperand(Rule outer, Token previous) {
-  if (previous == Token::In) {
+  using enum Token;
+  if (previous == In) {
     const bool levels = outer == Rule::FactorDecl || outer == Rule::OnlyClause;
     return levels ? "a level set, such as { a, b } or 1..4," : "a set, such as { a, b }, or a range";
   }
   static constexpr std::pair<Token, std::string_view> kBehind[] = {
-      {Token::Assign, "a value"},
-      {Token::Baseline, "a level"},
-      {Token::Confidence, "a share, such as 95%,"},
-      {Token::Timeout, "a time, such as 2h,"},
-      {Token::Ready, "http(\"/health\"), tcp, regex(\"…\") or file(\"…\")"},
-      {Token::Looks, "'at' and numbers of repetitions, such as at 8, 14,"},
-      {Token::Until, "a condition, such as half_width(gain) <= 1%,"},
-      {Token::From, "where metrics are read, such as json(\"out.json\"),"},
-      {Token::Outputs, "where metrics are read, such as json(\"out.json\"),"},
-      {Token::Expect, "what must hold, such as regex(\"all tests passed\"),"}};
+      {Assign, "a value"},
+      {Baseline, "a level"},
+      {Confidence, "a share, such as 95%,"},
+      {Timeout, "a time, such as 2h,"},
+      {Ready, "http(\"/health\"), tcp, regex(\"…\") or file(\"…\")"},
+      {Looks, "'at' and numbers of repetitions, such as at 8, 14,"},
+      {Until, "a condition, such as half_width(gain) <= 1%,"},
+      {From, "where metrics are read, such as json(\"out.json\"),"},
+      {Outputs, "where metrics are read, such as json(\"out.json\"),"},
+      {Expect, "what must hold, such as regex(\"all tests passed\"),"}};
   for (const auto& [word, operand] : kBehind)
     if (word == previous) return operand;
   if (outer == Rule::ReferenceItem) return "the name of a column of the file";
@@ -90,19 +93,20 @@ std::string_view describeOperand(Rule outer, Token previous) {
 
 /// Describes how a list in brackets may go on, where `close` ends it; "" if `rule` is no such list.
 std::string describeList(Rule rule, Token previous, Token close) {
-  if (rule == Rule::Type) return "')'";
+  using enum Rule;
+  if (rule == Type) return "')'";
   const bool wants_more = previous == Token::Comma || previous == Token::LeftParen || previous == Token::LeftBracket;
-  if (rule == Rule::FactorName) return wants_more ? "the name of a factor" : "',' or ')'";
-  static constexpr std::pair<Rule, std::string_view> kElements[] = {{Rule::Group, "a value"},
-                                                                    {Rule::EnumLevel, "a type"},
-                                                                    {Rule::TupleType, "a type"},
-                                                                    {Rule::Arguments, "an argument"},
-                                                                    {Rule::Selectors, "a factor and its level"},
-                                                                    {Rule::TextList, "a text in double quotes"},
-                                                                    {Rule::List, "a value"},
-                                                                    {Rule::EnumDecl, "a level"},
-                                                                    {Rule::RecordType, "a field"},
-                                                                    {Rule::Set, "a value"}};
+  if (rule == FactorName) return wants_more ? "the name of a factor" : "',' or ')'";
+  static constexpr std::pair<Rule, std::string_view> kElements[] = {{Group, "a value"},
+                                                                    {EnumLevel, "a type"},
+                                                                    {TupleType, "a type"},
+                                                                    {Arguments, "an argument"},
+                                                                    {Selectors, "a factor and its level"},
+                                                                    {TextList, "a text in double quotes"},
+                                                                    {List, "a value"},
+                                                                    {EnumDecl, "a level"},
+                                                                    {RecordType, "a field"},
+                                                                    {Set, "a value"}};
   for (const auto& [list, element] : kElements)
     if (list == rule) return fmt::format("{} or '{}'", wants_more ? element : "','", spelling(close));
   return "";
@@ -118,12 +122,13 @@ std::string describeClaim(const Situation& situation) {
 }  // namespace
 
 std::string describeExpected(const Situation& situation) {
+  using enum Rule;
   const Rule inner = situation.rules.front();
   const Token previous = situation.previous.token;
   // The construct around: the innermost rule that says more than "an expression" or "a name".
   const auto outer = std::ranges::find_if(situation.rules,
                                           [](Rule rule) { return !isExpression(rule) && !is_contained(kNames, rule); });
-  const Rule statement = outer == situation.rules.end() ? Rule::File : *outer;
+  const Rule statement = outer == situation.rules.end() ? File : *outer;
   // Special cases from the most certain to the least: one bracket, a name, rules with one description, then operands.
   const bool one = situation.expected.size() == 1;
   // Only a closing bracket fits: inside a list the next item or a comma would fit as well, which the grammar does not
@@ -131,29 +136,29 @@ std::string describeExpected(const Situation& situation) {
   if (one && closes(situation.expected[0]))
     if (std::string list = describeList(inner, previous, situation.expected[0]); !list.empty()) return list;
   if (is_contained(kNames, inner)) {
-    if (statement == Rule::PlotDecl && situation.within(Rule::FactorName)) return "the name of a factor";
-    return statement == Rule::Type ? "a type" : nameIn(statement, previous);
+    if (statement == PlotDecl && situation.within(FactorName)) return "the name of a factor";
+    return statement == Type ? "a type" : nameIn(statement, previous);
   }
   // Rules with one description wherever they stand.
   static constexpr std::pair<Rule, std::string_view> kOf[] = {
-      {Rule::Type, "a type"},
-      {Rule::RefinedType, "a type"},
-      {Rule::Text, "a text in double quotes"},
-      {Rule::CommandArgument, "a text in double quotes"},
-      {Rule::InputsDecl, "a text in double quotes"},
-      {Rule::ImportDecl, "a module, such as std.image, or a path in double quotes,"},
-      {Rule::TextList, "a list of texts, such as [\"python\", \"train.py\"],"},
-      {Rule::DesignItem, "a value or '{'"}};
+      {Type, "a type"},
+      {RefinedType, "a type"},
+      {Text, "a text in double quotes"},
+      {CommandArgument, "a text in double quotes"},
+      {InputsDecl, "a text in double quotes"},
+      {ImportDecl, "a module, such as std.image, or a path in double quotes,"},
+      {TextList, "a list of texts, such as [\"python\", \"train.py\"],"},
+      {DesignItem, "a value or '{'"}};
   for (const auto& [rule, what] : kOf)
     if (rule == inner) return std::string(what);
-  static constexpr Rule kClaim[] = {Rule::Claim, Rule::Clause, Rule::Assertion, Rule::Subject, Rule::Bound};
+  static constexpr Rule kClaim[] = {Claim, Clause, Assertion, Subject, Bound};
   if (is_contained(kClaim, inner) && !situation.expects(Token::RightParen) && !situation.expects(Token::Colon))
     return describeClaim(situation);
-  if (inner == Rule::WorkloadBody && previous == Token::RightBracket) return "'timeout' or '{'";
-  if (inner == Rule::WorkloadBody || inner == Rule::ServiceBody) return isWord(previous) ? "'command' or '{'" : "'{'";
-  if (inner == Rule::DesignBody) return "'{'";
-  if (inner == Rule::Refinement) return std::string(describeOperand(statement, previous));
-  if (inner == Rule::Number) return statement == Rule::VersionDecl ? "a whole number" : "a number";
+  if (inner == WorkloadBody && previous == Token::RightBracket) return "'timeout' or '{'";
+  if (inner == WorkloadBody || inner == ServiceBody) return isWord(previous) ? "'command' or '{'" : "'{'";
+  if (inner == DesignBody) return "'{'";
+  if (inner == Refinement) return std::string(describeOperand(statement, previous));
+  if (inner == Number) return statement == VersionDecl ? "a whole number" : "a number";
   if (isExpression(inner) && !one) return std::string(describeOperand(statement, previous));
   return situation.expected.empty() ? "something else" : listOf(situation);
 }

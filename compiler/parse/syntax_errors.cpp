@@ -144,50 +144,47 @@ bool isOrder(Token token) {
 /// A hint that depends on the construct around the error; `before` is the text of the token before it. The order
 /// matters: the first rule that applies wins. `later` if the error begins a line, which ends what stands before it.
 std::string constructHint(const Situation& situation, std::string_view before, bool later) {
-  const Token found = situation.found.token, earlier = later ? Token::EndOfFile : situation.earlier.token;
-  if (situation.within(Rule::CommandDecl) && found == Token::String)
+  using enum Token;
+  const Token found = situation.found.token, earlier = later ? EndOfFile : situation.earlier.token;
+  if (situation.within(Rule::CommandDecl) && found == String)
     return "; write the program and each argument as a text of its own; they run without a shell";
   if (situation.within(Rule::SettingValue) && situation.within(Rule::List))
     return "; put the settings of a kind of trial in braces: timed { repeat 10 }";
-  if (situation.within(Rule::KindBody) && found == Token::LeftBrace && words::find(words::Role::Kind, before))
+  if (situation.within(Rule::KindBody) && found == LeftBrace && words::find(words::Role::Kind, before))
     return fmt::format("; close the trials above by '}}' before '{}'", before);
-  if (situation.within(Rule::InputsDecl) && found == Token::LeftBracket)
+  if (situation.within(Rule::InputsDecl) && found == LeftBracket)
     return "; list files without brackets: inputs \"a\", \"b\"";
-  if (situation.within(Rule::ReferenceBody) && found == Token::Colon)
+  if (situation.within(Rule::ReferenceBody) && found == Colon)
     return "; write the source of a name after '=': time = column(total_time_s) * 1s";
   const bool alone = situation.rules.back() == Rule::ValueFile;  // a condition of the command line
-  if ((situation.rules.front() == Rule::Group || alone) && found == Token::Assign)
-    return "; write a comparison as '=='";
-  const bool names = situation.within(Rule::RecordField) && situation.earlier.token == Token::LeftBrace &&
-                     (found == Token::Comma || found == Token::RightBrace);
-  if (names || (found == Token::Enum && situation.rules.front() == Rule::Type))
+  if ((situation.rules.front() == Rule::Group || alone) && found == Assign) return "; write a comparison as '=='";
+  const bool names = situation.within(Rule::RecordField) && situation.earlier.token == LeftBrace &&
+                     (found == Comma || found == RightBrace);
+  if (names || (found == Enum && situation.rules.front() == Rule::Type))
     return "; declare the names to choose from separately, as in enum Cache { none, lru }, and use the enum's name as "
            "the type";
-  if (before == "list" && (found == Token::LeftBracket || found == Token::Less || isWord(found)))
+  if (before == "list" && (found == LeftBracket || found == Less || isWord(found)))
     return "; write a type of lists as list(int)";
-  if (found == Token::LeftParen && words::find(words::Role::Source, before))
+  if (found == LeftParen && words::find(words::Role::Source, before))
     return fmt::format("; write the source of a metric after 'from': from {}(…)", before);
   if (isOrder(found) && isOrder(situation.earlier.token)) return "; comparisons do not chain: write 'x within a..b'";
   const bool in_study = situation.rules.front() == Rule::StudyBody;
-  if (found == Token::Assign && words::find(words::Role::Trait, before))
+  if (found == Assign && words::find(words::Role::Trait, before))
     return "; write a metric's value before its properties: metric rate : float = 1 / loss higher";
-  constexpr Token kNamed[] = {Token::Design,  Token::Preset, Token::Criterion,
-                              Token::Compare, Token::Factor, Token::Study};
-  if ((found == Token::Dot || found == Token::Like) && is_contained(kNamed, situation.earlier.token))
+  constexpr Token kNamed[] = {Design, Preset, Criterion, Compare, Factor, Study};
+  if ((found == Dot || found == Like) && is_contained(kNamed, situation.earlier.token))
     return "; what studies share stands in a 'part', and 'use shared.name' takes it";
-  if (in_study && found == Token::Comma && situation.earlier.token == Token::Table)
+  if (in_study && found == Comma && situation.earlier.token == Table)
     return "; a table shows one metric or comparison: write another 'table'";
-  if (in_study && found == Token::String && situation.previous.token != Token::String)
-    return "; a reason follows 'because'";
-  if (in_study && found == Token::Comma && situation.previous.token == Token::Number)
+  if (in_study && found == String && situation.previous.token != String) return "; a reason follows 'because'";
+  if (in_study && found == Comma && situation.previous.token == Number)
     return "; put several levels in braces: { 32, 64 }";
-  if (in_study && earlier == Token::Use)
-    return found == Token::Comma ? "; write a 'use' for each part" : "; write only the name of a part after 'use'";
-  if (in_study && found == Token::Only)
-    return "; 'only' belongs to a preset; in a study, leave points out with 'require'";
+  if (in_study && earlier == Use)
+    return found == Comma ? "; write a 'use' for each part" : "; write only the name of a part after 'use'";
+  if (in_study && found == Only) return "; 'only' belongs to a preset; in a study, leave points out with 'require'";
   if (situation.rules.front() != Rule::WorkloadBody) return "";
-  if (found == Token::Timeout) return "; write 'timeout' after the command: command [\"python\"] timeout 2h";
-  if (found == Token::String && situation.previous.token != Token::String)
+  if (found == Timeout) return "; write 'timeout' after the command: command [\"python\"] timeout 2h";
+  if (found == String && situation.previous.token != String)
     return "; give a program with 'command': workload w command [\"python\", \"train.py\"]";
   return "";
 }
@@ -258,18 +255,16 @@ std::string hint(std::string_view file, const Situation& situation) {
 bool Reporter::counts(uint32_t at) {
   if (exhausted()) return false;
   if (++count_ <= limit_) return true;
-  return emitter_.refuse({file_, at, at}, TooManyErrors, limit_);
+  return emitter_.emit({file_, at, at}, TooManyErrors, limit_);
 }
 
-std::optional<diag::Builder> Reporter::unexpected(source::Range range, const std::string& expected,
-                                                  const std::string& found) {
-  return build(range, SyntaxError, expected, found);
+diag::Builder Reporter::unexpected(source::Range range, const std::string& expected, const std::string& found) {
+  return emit(range, SyntaxError, expected, found);
 }
 
 void Reporter::syntaxError(source::Range range, const std::string& expected, std::optional<std::string> instead) {
-  auto error = build(range, SyntaxError, expected, quote(sources_.text(range)));
-  if (error && instead) error->fix(range, *std::move(instead));
-  if (error) error->emit();
+  auto error = emit(range, SyntaxError, expected, quote(sources_.text(range)));
+  if (instead) error.fix(range, *std::move(instead));
 }
 
 void reportUnexpected(Reporter& reporter, const Situation& situation) {
@@ -290,12 +285,10 @@ void reportUnexpected(Reporter& reporter, const Situation& situation) {
   const std::optional<Slip> slip = later_line ? std::nullopt : slipOf(reporter.text(), situation);
   const std::string meant = slip ? slip->meant : hint(reporter.text(), situation);
   const std::string shown = describeFound(reporter, situation, wantsName(situation) && !later_line);
-  std::optional<diag::Builder> builder = reporter.unexpected(range, expected, shown + meant);
-  if (!builder) return;
+  diag::Builder builder = reporter.unexpected(range, expected, shown + meant);
   const auto near = meant.empty() && !slip ? suggestion(reporter, found, words) : std::nullopt;
-  if (near) builder->guess(rangeOf(reporter, found), *near);
-  if (slip) builder->fix({reporter.file(), slip->begin, slip->end}, slip->written);
-  builder->emit();
+  if (near) builder.guess(rangeOf(reporter, found), *near);
+  if (slip) builder.fix({reporter.file(), slip->begin, slip->end}, slip->written);
 }
 
 void reportNoStatement(Reporter& reporter, Rule block, const Situation& situation) {
@@ -305,8 +298,8 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
   const bool named = headsOf(block).front() == Token::Identifier;  // statements here begin with a name of the user's
   // Entries stand on lines of their own; a comma between them is a habit from other languages and safe to remove.
   if (found.token == Token::Comma && named) {
-    if (auto builder = reporter.unexpected(range, fmt::format("no ',' in a {}", blockOf(block).name), shown))
-      builder->fix(range, apart(reporter.text(), range, "")).emit();
+    reporter.unexpected(range, fmt::format("no ',' in a {}", blockOf(block).name), shown)
+        .fix(range, apart(reporter.text(), range, ""));
     return;
   }
   const bool begins = situation.previous.token == Token::LeftBrace || onLaterLine(reporter, situation);
@@ -328,20 +321,20 @@ void reportNoStatement(Reporter& reporter, Rule block, const Situation& situatio
       near ? fmt::format("a statement of a {}", blockOf(block).name) : describeStatements(blockOf(block));
   if (expected.back() == ',') expected.pop_back();
   // On a line that has begun the fault is how it goes on, not the statement that is missing.
-  std::optional<diag::Builder> builder =
+  diag::Builder builder =
       begins ? reporter.unexpected(range, expected, shown + meant)
-             : reporter.build(range, CannotFollow, shown, describe(reporter, situation.previous), meant);
-  if (builder && near) builder->guess(range, *near);
-  if (builder && slip) builder->fix({reporter.file(), slip->begin, slip->end}, slip->written);
-  if (builder) builder->emit();
+             : reporter.emit(range, CannotFollow, shown, describe(reporter, situation.previous), meant);
+  if (near) builder.guess(range, *near);
+  if (slip) builder.fix({reporter.file(), slip->begin, slip->end}, slip->written);
 }
 
 void reportUnclosed(Reporter& reporter, Rule block, const Located& open, const Situation& situation) {
   source::Range range = rangeOf(reporter, situation.found);
   if (onLaterLine(reporter, situation)) range.begin = range.end = situation.previous.end;
-  if (auto builder = reporter.unexpected(range, fmt::format("'}}' to close the {}", blockOf(block).name),
-                                         describeFound(reporter, situation, false)))
-    builder->note(rangeOf(reporter, open), "it was opened here").emit();
+  reporter
+      .unexpected(range, fmt::format("'}}' to close the {}", blockOf(block).name),
+                  describeFound(reporter, situation, false))
+      .note(rangeOf(reporter, open), "it was opened here");
 }
 
 void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end) {
@@ -349,8 +342,8 @@ void reportCharacters(Reporter& reporter, uint32_t begin, uint32_t end) {
   const std::string_view text = reporter.text(begin, end);
   // Reports with a certain mend: `word` in place of the characters.
   const auto mend = [&](std::string_view shown, std::string_view why, std::string word) {
-    if (auto error = reporter.build(range, UnexpectedCharacter, quote(shown), why))
-      error->fix(range, apart(reporter.text(), range, std::move(word))).emit();
+    reporter.emit(range, UnexpectedCharacter, quote(shown), why)
+        .fix(range, apart(reporter.text(), range, std::move(word)));
   };
   static constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
       {"&&", "and"}, {"&", "and"}, {"||", "or"}, {"|", "or"}, {"!", "not"}};

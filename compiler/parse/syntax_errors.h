@@ -35,23 +35,19 @@ class Reporter {
   Reporter(const source::SourceManager& sources, diag::Emitter& emitter, source::FileId file, size_t limit = kLimit)
       : sources_(sources), emitter_(emitter), file_(file), limit_(limit) {}
 
-  /// Begins an error. Returns nothing once the limit is reached; the first time, that itself is reported.
+  /// Reports an error, as diag::Emitter does. Beyond the limit nobody sees it; the first time, that itself is reported.
   template <typename Definition, typename... Args>
-  std::optional<diag::Builder> build(source::Range range, Definition definition, const Args&... args) {
-    return counts(range.begin) ? std::optional(emitter_.build(range, definition, args...)) : std::nullopt;
+  diag::Builder emit(source::Range range, Definition definition, const Args&... args) {
+    if (!counts(range.begin)) return {};
+    return emitter_.emit(range, definition, args...);
   }
-  /// Reports an error that has no notes or mends.
-  template <typename Definition, typename... Args>
-  void emit(source::Range range, Definition definition, const Args&... args) {
-    if (auto error = build(range, definition, args...)) error->emit();
-  }
-  /// Begins "expected …, found …".
-  std::optional<diag::Builder> unexpected(source::Range range, const std::string& expected, const std::string& found);
+  /// Reports "expected …, found …".
+  diag::Builder unexpected(source::Range range, const std::string& expected, const std::string& found);
   /// Reports "expected …, found …" with the text at `range` as what was found; `instead` is what it should be.
   void syntaxError(source::Range range, const std::string& expected, std::optional<std::string> instead = {});
-  /// Begins a warning of an old spelling, which is no error.
+  /// Reports an old spelling, with a warning.
   diag::Builder deprecated(source::Range range, std::string_view written, std::string_view instead) {
-    return emitter_.build(range, diag::DeprecatedSpelling, written, instead);
+    return emitter_.emit(range, diag::DeprecatedSpelling, written, instead);
   }
   /// Whether more errors came than the limit allows, so that the parser should stop.
   bool exhausted() const { return count_ > limit_; }

@@ -49,7 +49,7 @@ struct Declarations : Expressions {
       out.target = ast::StringLiteral{string(target)};
     else
       out.target = qualifiedName(target);
-    if (const uint32_t alias = child(index, Rule::Word); alias != kNone) out.alias = identifier(alias);
+    if (const uint32_t alias = child(index, Rule::Word)) out.alias = identifier(alias);
   }
 
   /// `[ordered] enum NAME { a, b(type, …) }`.
@@ -111,13 +111,13 @@ struct Declarations : Expressions {
 
   /// The program and items of a workload or a service. Each list keeps the order of the text.
   void read(uint32_t index, ast::WorkloadDecl& out) {
-    if (const uint32_t command = child(index, Rule::CommandDecl); command != kNone) out.command = program(command);
+    if (const uint32_t command = child(index, Rule::CommandDecl)) out.command = program(command);
     uint32_t limit = child(index, Rule::TimeoutDecl);
     // Behind the workload's name the limit is a part of the command.
-    if (limit != kNone) out.command->range = source::join(out.command->range, range(limit));
+    if (limit) out.command->range = source::join(out.command->range, range(limit));
     const uint32_t service = child(index, Rule::ServiceBody);
-    for (uint32_t item : service == kNone ? statements(child(index, Rule::WorkloadBody), Rule::WorkloadItem)
-                                          : statements(service, Rule::ServiceItem)) {
+    for (uint32_t item : service ? statements(service, Rule::ServiceItem)
+                                 : statements(child(index, Rule::WorkloadBody), Rule::WorkloadItem)) {
       const auto take = taking(*this, item);
       take(Rule::ServiceUse, out.services);
       take(Rule::ParamDecl, out.params);
@@ -135,8 +135,8 @@ struct Declarations : Expressions {
         if (isRule(item, rule) && !clause) clause = read();
       };
       const auto command = [&] { return program(item); };
-      if (isRule(item, Rule::TimeoutDecl) && limit != kNone) duplicate(item, "the timeout", range(limit));
-      if (isRule(item, Rule::TimeoutDecl) && limit == kNone) limit = item;
+      if (isRule(item, Rule::TimeoutDecl) && limit) duplicate(item, "the timeout", range(limit));
+      if (isRule(item, Rule::TimeoutDecl) && !limit) limit = item;
       once(Rule::CommandDecl, out.command, "the command", command);
       once(Rule::OutputsDecl, out.outputs, "the source of metrics", [&] { return expressionIn(item, Rule::Sum); });
       once(Rule::PrepareDecl, out.prepare, "the preparation", command);
@@ -144,8 +144,8 @@ struct Declarations : Expressions {
       once(Rule::RanksDecl, out.ranks, "the number of processes", [&] { return identifier(child(item, Rule::Word)); });
       once(Rule::ReadyDecl, out.ready, "how it shows that it is ready", [&] { return ready(item); });
     }
-    if (limit != kNone && !out.command) reporter.syntaxError(range(limit), "'command' beside 'timeout'");
-    if (limit != kNone && out.command) out.command->timeout = expressionIn(limit, Rule::Sum);
+    if (limit && !out.command) reporter.syntaxError(range(limit), "'command' beside 'timeout'");
+    if (limit && out.command) out.command->timeout = expressionIn(limit, Rule::Sum);
   }
 
   /// Reads a program with its arguments, and the time limit of a preparation: `prepare ["make"] timeout 2h`.
@@ -165,8 +165,7 @@ struct Declarations : Expressions {
       reporter
           .deprecated(range(limit), "'timeout' after 'prepare'",
                       "write the preparation's timeout on the line where it ends")
-          .fix(between, " ")
-          .emit();
+          .fix(between, " ");
     return out;
   }
 
@@ -222,11 +221,10 @@ struct Declarations : Expressions {
     out.type = type(child(index, Rule::RefinedType));
     out.value = expressionIn(index, Rule::Value);
     out.inside = has(index, Token::Inside);
-    if (const uint32_t source = child(index, Rule::MetricSource); source != kNone)
-      out.inside_source = expressionIn(source, Rule::Sum);
+    if (const uint32_t source = child(index, Rule::MetricSource)) out.inside_source = expressionIn(source, Rule::Sum);
     out.when = expressionIn(index, Rule::Condition);
     const uint32_t trait = child(index, Rule::ParamTrait);
-    if (trait == kNone) return;
+    if (!trait) return;
     const std::vector<uint32_t> words = children(trait, Rule::Word);
     if (text(words[0]) == "strong" && text(words[1]) == "scaling")
       out.strong = expressionIn(trait, Rule::Condition);
@@ -242,9 +240,9 @@ struct Declarations : Expressions {
   /// `metric NAME [: TYPE] [= FORMULA] TRAITS [from SOURCE]`; `metric NAME.*` takes all metrics of a module.
   void read(uint32_t index, ast::MetricDecl& out) {
     out.all = has(index, Token::Star);
-    if (const uint32_t of = child(index, Rule::RefinedType); of != kNone) out.type = type(of);
+    if (const uint32_t of = child(index, Rule::RefinedType)) out.type = type(of);
     out.derived = expressionIn(index, Rule::Value);
-    if (const uint32_t over = child(index, Rule::OverFactors); over != kNone)
+    if (const uint32_t over = child(index, Rule::OverFactors))
       reporter.syntaxError(range(over), "the end of the metric: only a study aggregates over factors");
     for (uint32_t trait : children(index, Rule::MetricTrait)) metricTrait(trait, out);
     for (uint32_t source : children(index, Rule::MetricSource)) metricSource(source, out);
@@ -259,8 +257,7 @@ struct Declarations : Expressions {
     const std::string rest(sources.text({tree.file, name.range.end, metric.type->range.end}));
     const std::string written = "float" + rest + (metric.series ? "" : " series");
     reporter.deprecated(name.range, "the type 'Series'", fmt::format("write '{}'", written))
-        .fix(metric.type->range, written)
-        .emit();
+        .fix(metric.type->range, written);
     name.name = "float";
     metric.series = true;
   }
@@ -293,21 +290,20 @@ struct Declarations : Expressions {
       return;  // `regex(…)` without `from`: the parser reported the bracket
     } else if (beginsReader(sources.text(tree.file).substr(node(index).end)) && diag::closest(word, {"from"})) {
       return;  // `form regex(…)`: a misspelt `from`, reported likewise
-    } else if (auto error = reporter.build(range(index), UnknownTrait, word)) {
-      error->suggest(range(index), word, words::texts(words::Role::Trait));
-      error->emit();
+    } else {
+      reporter.emit(range(index), UnknownTrait, word).suggest(range(index), word, words::texts(words::Role::Trait));
     }
   }
 
   /// Builds the condition of a rule. A record, `{ os = rhel, size = 1 }`, asks for all of its levels.
   ast::ExprPtr rule(uint32_t index) {
     Built out = build(index);
-    auto* record = std::get_if<ast::RecordExpr>(&out.expr->node);
-    if (std::holds_alternative<ast::SetExpr>(out.expr->node))
+    auto* record = out.expr->as<ast::RecordExpr>();
+    if (out.expr->as<ast::SetExpr>())
       reporter.syntaxError(out.expr->range, "a condition, or levels with their names, as in { size = 1 }");
     if (!record) return out.expr;
     Built all;
-    for (ast::CallArgument& field : record->fields) {
+    for (const ast::CallArgument& field : record->fields) {
       Built name = make(field.name->range, ast::NameExpr{{{*field.name}, field.name->range}}, 1);
       Built equal = binary(ast::BinaryOp::Equal, std::move(name), {field.value, out.depth});
       all = all.expr ? binary(ast::BinaryOp::And, std::move(all), std::move(equal)) : std::move(equal);
@@ -321,7 +317,7 @@ struct Declarations : Expressions {
     const std::vector<uint32_t> conditions = children(index, Rule::Value);
     if (conditions.size() == 2) out.name = asName(*expression(conditions[0]), ":");
     out.condition = rule(conditions.back());
-    if (const uint32_t because = child(index, Rule::Text); because != kNone) out.because = string(because);
+    if (const uint32_t because = child(index, Rule::Text)) out.because = string(because);
   }
 };
 

@@ -58,7 +58,7 @@ struct Expressions : TreeReader {
   /// The expression that is the first part of `index` with this rule; null if there is none.
   ast::ExprPtr expressionIn(uint32_t index, Rule part) {
     const uint32_t found = child(index, part);
-    return found == kNone ? nullptr : expression(found);
+    return found ? expression(found) : nullptr;
   }
 
   /// Makes a node of the given depth. One that is too deep is reported and replaced by a literal.
@@ -164,7 +164,7 @@ struct Expressions : TreeReader {
     const uint32_t first = node(index).child;
     Built out = build(first);
     const uint32_t tail = child(index, Rule::RangeTail);
-    return tail == kNone ? std::move(out) : rangeOf(range(first), std::move(out), tail);
+    return tail ? rangeOf(range(first), std::move(out), tail) : std::move(out);
   }
 
   /// Builds the set or range behind `in` in a type.
@@ -195,7 +195,7 @@ struct Expressions : TreeReader {
   Built subject(uint32_t index) {
     const uint32_t first = node(index).child;
     const uint32_t given = child(index, Rule::Arguments);
-    const source::Range whole = given == kNone ? range(first) : source::join(range(first), range(given));
+    const source::Range whole = given ? source::join(range(first), range(given)) : range(first);
     Built out = selected(index, primary(index, whole));
     const std::vector<uint32_t> parts = children(index);
     for (size_t at = 0; at < parts.size(); ++at)
@@ -226,7 +226,7 @@ struct Expressions : TreeReader {
     if (!isRule(first, Rule::Name)) return build(first);
     ast::QualifiedName name = qualifiedName(first);
     const uint32_t given = child(index, Rule::Arguments);
-    if (given == kNone) return make(whole, ast::NameExpr{std::move(name)}, 1);
+    if (!given) return make(whole, ast::NameExpr{std::move(name)}, 1);
     int depth = 0;
     std::vector<ast::CallArgument> list = arguments(given, depth);
     return make(whole, ast::CallExpr{std::move(name), std::move(list)}, depth + 1);
@@ -313,14 +313,14 @@ struct Expressions : TreeReader {
   ast::TypeExpr type(uint32_t index) {
     const uint32_t plain = isRule(index, Rule::Type) ? index : child(index, Rule::Type);
     ast::TypeExpr out;
-    if (const uint32_t tuple = child(plain, Rule::TupleType); tuple != kNone)
+    if (const uint32_t tuple = child(plain, Rule::TupleType))
       tupleType(tuple, out);
-    else if (const uint32_t record = child(plain, Rule::RecordType); record != kNone)
+    else if (const uint32_t record = child(plain, Rule::RecordType))
       recordType(record, out);
     else
       namedType(plain, out);
     out.range = range(index);
-    if (const uint32_t within = child(index, Rule::Refinement); within != kNone) {
+    if (const uint32_t within = child(index, Rule::Refinement)) {
       // `(int in 1..4) in 1..2`: brackets around one type are that type, so it may already have a range.
       if (out.refinement)
         duplicate(within, "the type's range", out.refinement->range);
@@ -336,7 +336,7 @@ struct Expressions : TreeReader {
     out.name = qualifiedName(names[0]);
     for (size_t at = 1; at < names.size(); ++at) out.per.push_back(identifier(names[at]));
     const uint32_t element = child(index, Rule::RefinedType);
-    if (element == kNone) return;
+    if (!element) return;
     if (text(names[0]) != "list") {
       reporter.syntaxError(range(names[0]), "'list' before a type in brackets");
       return;

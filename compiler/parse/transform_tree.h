@@ -42,7 +42,7 @@ struct TreeReader {
   /// The children of a node from left to right.
   std::vector<uint32_t> children(uint32_t index) const {
     std::vector<uint32_t> out;
-    for (uint32_t at = node(index).child; at != kNone; at = node(at).next) out.push_back(at);
+    for (uint32_t at = node(index).child; at; at = node(at).next) out.push_back(at);
     return out;
   }
   /// The children that are of one rule.
@@ -54,16 +54,16 @@ struct TreeReader {
   /// The first child of a rule, or kNone.
   uint32_t child(uint32_t index, Rule rule) const {
     uint32_t at = node(index).child;
-    while (at != kNone && !isRule(at, rule)) at = node(at).next;
+    while (at && !isRule(at, rule)) at = node(at).next;
     return at;
   }
   /// The first child that is this token, or kNone.
   uint32_t child(uint32_t index, Token token) const {
     uint32_t at = node(index).child;
-    while (at != kNone && !isToken(at, token)) at = node(at).next;
+    while (at && !isToken(at, token)) at = node(at).next;
     return at;
   }
-  bool has(uint32_t index, Token token) const { return child(index, token) != kNone; }
+  bool has(uint32_t index, Token token) const { return child(index, token); }
   bool isRule(uint32_t index, Rule rule) const { return !node(index).is_token && node(index).rule == rule; }
   bool isToken(uint32_t index, Token token) const { return node(index).is_token && node(index).token == token; }
   source::Range range(uint32_t index) const { return {tree.file, node(index).begin, node(index).end}; }
@@ -79,7 +79,7 @@ struct TreeReader {
     const bool wrapped = item != Rule::ReferenceItem && item != Rule::DesignItem && item != Rule::Setting;
     for (uint32_t at : children(block, item)) {
       const uint32_t inner = wrapped ? node(at).child : at;
-      if (inner != kNone && !broken(at) && !broken(inner)) out.push_back(inner);
+      if (inner && !broken(at) && !broken(inner)) out.push_back(inner);
     }
     return out;
   }
@@ -91,7 +91,7 @@ struct TreeReader {
   /// missing item. The grammar reads both, since this message is clearer than its own.
   void checkCommas(uint32_t index, std::string_view what) {
     bool after_comma = false;
-    for (uint32_t at = node(index).child; at != kNone; at = node(at).next) {
+    for (uint32_t at = node(index).child; at; at = node(at).next) {
       const bool comma = isToken(at, Token::Comma);
       if (comma && after_comma) reporter.syntaxError(range(at), fmt::format("{} after ','", what));
       after_comma = comma;
@@ -109,7 +109,7 @@ struct TreeReader {
 
   /// The name that an expression consists of; nothing for a dotted name or anything else.
   static std::optional<ast::Identifier> singleName(const ast::Expr& expr) {
-    const auto* name = std::get_if<ast::NameExpr>(&expr.node);
+    const auto* name = expr.as<ast::NameExpr>();
     if (!name || name->name.parts.size() != 1) return std::nullopt;
     return name->name.parts.front();
   }
@@ -125,7 +125,7 @@ struct TreeReader {
   /// Reads the name of a factor: a word, or the parts of a lockstep factor, which also go to `parts`.
   ast::Identifier factorName(uint32_t index, std::vector<ast::Identifier>* parts = nullptr) {
     const uint32_t words = child(index, Rule::Words);
-    if (words == kNone) return identifier(index);
+    if (!words) return identifier(index);
     std::vector<ast::Identifier> names = identifiers(words);
     ast::Identifier out = lockstepName(names, range(index));
     if (names.size() == 1)
@@ -209,7 +209,7 @@ struct TreeReader {
   /// them apart by one token.
   std::optional<ast::Identifier> asName(const ast::Expr& expr, std::string_view sign) {
     if (auto name = singleName(expr)) return name;
-    if (const auto* tuple = std::get_if<ast::TupleExpr>(&expr.node); tuple && sign == "=") {
+    if (const auto* tuple = expr.as<ast::TupleExpr>(); tuple && sign == "=") {
       std::vector<ast::Identifier> names;
       for (const ast::ExprPtr& element : tuple->elements)
         if (auto name = singleName(*element)) names.push_back(std::move(*name));
@@ -221,8 +221,7 @@ struct TreeReader {
 
   /// Reports that a clause is given a second time; `first` is where the first one stands.
   void duplicate(uint32_t index, std::string_view what, source::Range first) {
-    if (auto error = reporter.build(range(index), DuplicateClause, what))
-      error->note(first, "the first is here").emit();
+    reporter.emit(range(index), DuplicateClause, what).note(first, "the first is here");
   }
 
   // ---- statements
@@ -236,7 +235,7 @@ struct TreeReader {
     out.range = self.range(index);
     if constexpr (requires { out.doc; }) out.doc = self.doc(index);
     if constexpr (requires { std::string(out.name.name); })
-      if (const uint32_t name = self.child(index, Rule::Word); name != kNone) out.name = self.identifier(name);
+      if (const uint32_t name = self.child(index, Rule::Word)) out.name = self.identifier(name);
     self.read(index, out);
   }
   /// A function that adds a statement to the list of its kind: it does nothing if the statement is another.

@@ -63,7 +63,7 @@ Parts Compared::parts() const {
   Group{space, comparison, point,
         [&](Levels levels) {
           const Partner part = partAt(space, comparison, levels);
-          if (part.found == Partner::Found::One) parts.points.emplace_back(levels.begin(), levels.end());
+          if (part) parts.points.emplace_back(levels.begin(), levels.end());
           if (part.found == Partner::Found::None && counts) ++parts.missing[part.missing];
           return true;
         }}
@@ -72,12 +72,12 @@ Parts Compared::parts() const {
 }
 
 Partner Compared::aggregated() const {
-  if (Partner own = partAt(space, comparison, point); own.found != Partner::Found::One)
+  if (Partner own = partAt(space, comparison, point); !own)
     return own.found == Partner::Found::Several ? own : Partner();
   bool first = false;
   Group{space, comparison, point,
         [&](Levels levels) {
-          if (partAt(space, comparison, levels).found != Partner::Found::One) return true;
+          if (!partAt(space, comparison, levels)) return true;
           first = std::ranges::equal(levels, point);
           return false;
         }}

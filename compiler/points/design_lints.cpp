@@ -88,10 +88,9 @@ void Lints::looks(const check::Design::Kind& kind, const check::Criterion& crite
     const double confidence = confidenceAt(kind.looks, i, of, *criterion.confidence);
     const unsigned needed = std::min(counts.repetitionsToPass(confidence), counts.repetitionsToFail(confidence));
     if (needed <= look.repetitions || !reported.fresh(diag::Kind::LookDecidesNothing, nullptr, look.range)) continue;
-    emitter.build(look.range, LookDecidesNothing, look.repetitions, criterion.name, needed)
+    emitter.emit(look.range, LookDecidesNothing, look.repetitions, criterion.name, needed)
         .note(criterion.range, "this look uses {:.4g}% intervals, so that all looks together keep {:.4g}%",
-              confidence * 100, *criterion.confidence * 100)
-        .emit();
+              confidence * 100, *criterion.confidence * 100);
   }
 }
 
@@ -119,13 +118,12 @@ void Lints::repetitions(const check::Criterion& criterion, const Survey::OfCrite
                  : kind->until.empty() ? ""
                                        : " with adaptive repetitions",
                  selection.empty() ? "" : " with " + selection, needed);
-    builder.emit();
   };
   // Never passing is an error. Never failing is a warning, and only mentioned if it can pass.
   if (have < pass && fresh(diag::Kind::CannotPass))
-    finish(emitter.build(criterion.range, CannotPass, criterion.name, pass, have), pass);
+    finish(emitter.emit(criterion.range, CannotPass, criterion.name, pass, have), pass);
   if (have < fail && have >= pass && fresh(diag::Kind::CannotFail))
-    finish(emitter.build(criterion.range, CannotFail, criterion.name, fail, have), fail);
+    finish(emitter.emit(criterion.range, CannotFail, criterion.name, fail, have), fail);
 }
 
 /// Reports `until` rules whose interval needs more repetitions than the design allows.
@@ -135,9 +133,8 @@ void Lints::until() const {
     if (block.until.empty() || !repeat) continue;
     unsigned have = mostRepetitions(*repeat), needed = stats::minimumPairs(stats::confidenceUnderWidthStop(0.95));
     if (have >= needed || !reported.fresh(diag::Kind::UntilNeverHolds, nullptr, repeat->range)) continue;
-    emitter.build(block.until[0].range, UntilNeverHolds, needed, have)
-        .note(repeat->range, "half-widths are those of 95% intervals: end the range at {} or above", needed)
-        .emit();
+    emitter.emit(block.until[0].range, UntilNeverHolds, needed, have)
+        .note(repeat->range, "half-widths are those of 95% intervals: end the range at {} or above", needed);
   }
 }
 
@@ -151,9 +148,8 @@ void Lints::budget() const {
       trials += survey.points * uint64_t(repeat->value.numerator());
   if (budget->value.toDouble() >= double(trials) * kLeastSeconds) return;
   if (!reported.fresh(diag::Kind::BudgetTooSmall, nullptr, budget->range)) return;
-  auto builder = emitter.build(budget->range, BudgetTooSmall, budget->value.toString(), trials);
+  auto builder = emitter.emit(budget->range, BudgetTooSmall, budget->value.toString(), trials);
   builder.note("{} points{}", survey.points, selection.empty() ? "" : " with " + selection);
-  builder.emit();
 }
 
 void Lints::design() const {
@@ -176,7 +172,7 @@ void Lints::samePoints() const {
   if (twice == ids.end()) return;
   uint64_t count = 0;
   for (size_t i = 1; i < ids.size(); ++i) count += ids[i] == ids[i - 1];
-  auto builder = emitter.build(study.range, SamePoint, study.name);
+  auto builder = emitter.emit(study.range, SamePoint, study.name);
   bool first = true;
   space.forEach([&](Levels point) {
     if (writer.hash(point) != *twice) return true;
@@ -186,7 +182,6 @@ void Lints::samePoints() const {
   });
   if (count > 1) builder.note("{} points are duplicates", count);
   builder.note("remove the duplicates: each point is measured once");
-  builder.emit();
 }
 
 }  // namespace expc::points

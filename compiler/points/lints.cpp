@@ -80,14 +80,13 @@ void Lints::levels(unsigned factor) const {
   if (missing.empty()) return;
   if (missing.size() > kShownLevels) labels += fmt::format(" and {} more", missing.size() - kShownLevels);
   bool one = missing.size() == 1;
-  auto builder = emitter.build(declared.levels[missing[0]].range, LevelNeverOccurs, (one ? "level" : "levels") + labels,
-                               declared.name, one ? "s" : "");
+  auto builder = emitter.emit(declared.levels[missing[0]].range, LevelNeverOccurs, (one ? "level" : "levels") + labels,
+                              declared.name, one ? "s" : "");
   if (declared.active) builder.note(declared.active->range, "'{}' varies only if this is true", declared.name);
   // To find the rules to blame, ask for a minimal conflict of a study that has only the missing levels.
   auto kept = selected.levels;
   kept[factor] = missing;
   if (auto rules = expand::minimalConflict(space, kept, factor)) noteConflict(builder, *rules);
-  builder.emit();
 }
 
 /// A note for each reason of missing partners, the most frequent first.
@@ -104,7 +103,7 @@ void Lints::noteReasons(diag::Builder& builder, const Survey::OfComparison& of) 
 
 /// Reports several baselines, with the factors that may make the difference.
 void Lints::several(const check::Comparison& comparison, const Survey::OfComparison& of) const {
-  auto builder = emitter.build(comparison.range, AmbiguousBaseline, comparison.name);
+  auto builder = emitter.emit(comparison.range, AmbiguousBaseline, comparison.name);
   builder.note("{} {} several baselines, first at {}", of.several, of.several == 1 ? "point has" : "points have",
                expand::labelOf(study, of.example));
   // Only factors that are not active at the treated point can have several levels at the baseline.
@@ -112,7 +111,6 @@ void Lints::several(const check::Comparison& comparison, const Survey::OfCompari
     if (of.example[factor] == expand::kAbsent && study.factors[factor].active)
       builder.note(study.factors[factor].range, "'{}' does not vary there, but may at the baseline",
                    study.factors[factor].name);
-  builder.emit();
 }
 
 /// Warns of claims that hold because combinations are missing: quantifiers range over the combinations that
@@ -122,10 +120,8 @@ void Lints::absent(const check::Criterion& criterion, const check::Assertion& as
   // First an `exists` over a factor that is inactive at some points: those form one more case.
   if (const int factor = of.shape.absentAmongOthers(); factor >= 0)
     emitter
-        .build(criterion.range, HoldsWithout, criterion.name,
-               fmt::format("a level of '{}'", study.factors[factor].name))
-        .note("points where it is inactive also count for 'exists'; exclude them with 'where'")
-        .emit();
+        .emit(criterion.range, HoldsWithout, criterion.name, fmt::format("a level of '{}'", study.factors[factor].name))
+        .note("points where it is inactive also count for 'exists'; exclude them with 'where'");
   // Then levels of a `forall` at which the condition of an `exists` leaves nothing: the claim is silent about
   // them.
   for (const check::Quantifier& quantifier : assertion.quantifiers) {
@@ -133,25 +129,24 @@ void Lints::absent(const check::Criterion& criterion, const check::Assertion& as
     for (unsigned factor : quantifier.factors)
       for (size_t level = 0; level < of.asked[factor].size(); ++level)
         if (of.asked[factor][level] == Survey::OfAssertion::OnlyDropped)
-          return emitter
-              .build(criterion.range, HoldsWithout, criterion.name,
-                     fmt::format("anything at {}={}", study.factors[factor].name,
-                                 study.factors[factor].levels[level].label))
-              .note("no point at that level satisfies the 'where' of 'exists', so 'forall' ignores the level")
-              .emit();
+          return void(
+              emitter
+                  .emit(criterion.range, HoldsWithout, criterion.name,
+                        fmt::format("anything at {}={}", study.factors[factor].name,
+                                    study.factors[factor].levels[level].label))
+                  .note("no point at that level satisfies the 'where' of 'exists', so 'forall' ignores the level"));
   }
 }
 
 void Lints::empty(source::Range range) const {
-  auto builder = selection.empty() ? emitter.build(range, EmptyGrid, study.name)
-                                   : emitter.build(range, EmptySelection, selection, study.name);
+  auto builder = selection.empty() ? emitter.emit(range, EmptyGrid, study.name)
+                                   : emitter.emit(range, EmptySelection, selection, study.name);
   if (auto rules = expand::minimalConflict(space, selected.levels)) noteConflict(builder, *rules);
-  builder.emit();
 }
 
 void Lints::idle() const {
   const auto report = [&](source::Range at, std::string_view name, source::Range condition) {
-    if (at.isValid()) emitter.build(at, IdleValue, name).note(condition, "it is active only if this is true").emit();
+    if (at.isValid()) emitter.emit(at, IdleValue, name).note(condition, "it is active only if this is true");
   };
   // Arguments are reported for each use that has them; a change once, at its own place.
   std::set<unsigned> said;
@@ -231,13 +226,12 @@ void Lints::pairs() const {
     } else if (of.pairs == 0) {
       // The inner comparison reports its own lack of pairs.
       if (comparison.inner && survey.comparisons[*comparison.inner].pairs == 0) continue;
-      auto builder = emitter.build(comparison.range, NoPartner, comparison.name);
+      auto builder = emitter.emit(comparison.range, NoPartner, comparison.name);
       noteReasons(builder, of);
       if (comparison.aggregates())
         builder.note("there is nothing to aggregate: no point satisfies its 'where'");
       else if (of.without == 0)
         builder.note(study.factors[comparison.over].range, "every point is at the level that it compares with");
-      builder.emit();
     } else if (!of.weightless.empty()) {
       emitter.emit(comparison.weight->range, OutOfRange, fmt::format("the weight of '{}'", comparison.name),
                    fmt::format("zero, negative or missing at {}", expand::labelOf(study, of.weightless)), "above zero");
@@ -253,10 +247,10 @@ void Lints::somePairs() const {
     if (comparison.aggregates()) {
       // Levels that all groups lack alike leave nothing to compare that differs.
       if (of.uneven.empty()) continue;
-      auto builder = emitter.build(comparison.range, UnevenParts, comparison.name, expand::labelOf(study, of.uneven[1]),
-                                   expand::labelOf(study, of.uneven[0]));
+      auto builder = emitter.emit(comparison.range, UnevenParts, comparison.name, expand::labelOf(study, of.uneven[1]),
+                                  expand::labelOf(study, of.uneven[0]));
       noteReasons(builder, of);
-      builder.note("restrict it with 'where' to levels that occur everywhere, or accept it with 'partial'").emit();
+      builder.note("restrict it with 'where' to levels that occur everywhere, or accept it with 'partial'");
       continue;
     }
     // Report a comparison if some reason is its own, or one of the workload's that was not reported yet.
@@ -268,10 +262,9 @@ void Lints::somePairs() const {
     }
     if (!fresh) continue;
     auto builder =
-        emitter.build(comparison.range, SomeWithoutPartner, of.without, of.without + of.pairs, comparison.name);
+        emitter.emit(comparison.range, SomeWithoutPartner, of.without, of.without + of.pairs, comparison.name);
     noteReasons(builder, of);
     builder.note("exclude both points of each pair, or accept it with 'partial'");
-    builder.emit();
   }
 }
 
@@ -279,16 +272,15 @@ void Lints::somePairs() const {
 void Lints::joined(const check::Criterion& criterion, const JoinedClaim& joined) const {
   if (const auto& gap = joined.gap()) {
     const check::Assertion &without = criterion.assertions[gap->without], &with = criterion.assertions[gap->with];
-    return emitter.build(without.range, LevelWithoutPart, without.text, expand::labelOf(study, gap->levels))
-        .note(with.range, "'{}' has a value there: select a level, or restrict it with 'where'", with.text)
-        .emit();
+    return void(
+        emitter.emit(without.range, LevelWithoutPart, without.text, expand::labelOf(study, gap->levels))
+            .note(with.range, "'{}' has a value there: select a level, or restrict it with 'where'", with.text));
   }
   const auto plain = joined.plain();
   if (plain == JoinedClaim::Plain::No) return;
   const bool all = plain == JoinedClaim::Plain::All;
-  emitter.build(criterion.range, PlainQuantifier, criterion.name, all ? "all of them" : "one of them")
-      .note("write '{}'", all ? "forall" : "exists")
-      .emit();
+  emitter.emit(criterion.range, PlainQuantifier, criterion.name, all ? "all of them" : "one of them")
+      .note("write '{}'", all ? "forall" : "exists");
 }
 
 void Lints::criteria() const {
@@ -318,9 +310,8 @@ void Lints::criteria() const {
       complete = complete && own.unpublished + own.unfit == 0;
     }
     if (!asks)
-      emitter.build(criterion.range, EmptyCriterion, criterion.name)
-          .note("no point has the levels that it selects and satisfies its 'where'")
-          .emit();
+      emitter.emit(criterion.range, EmptyCriterion, criterion.name)
+          .note("no point has the levels that it selects and satisfies its 'where'");
     else if (complete && of.joined)
       joined(criterion, *of.joined);
   }
@@ -335,11 +326,10 @@ void Lints::controls() const {
       return points.size() < 2;
     });
     if (points.size() == 1) continue;
-    auto builder = emitter.build(control.range, ControlPoint, control.name, points.empty() ? "no point" : "several");
+    auto builder = emitter.emit(control.range, ControlPoint, control.name, points.empty() ? "no point" : "several");
     for (const auto& point : points) builder.note("there is one at {}", expand::labelOf(study, point));
     if (!points.empty()) builder.note("give a level to each factor that varies there");
     if (points.empty()) builder.note("a rule removes it, or a factor does not vary there");
-    builder.emit();
   }
 }
 
@@ -352,15 +342,13 @@ void Lints::published() const {
       const check::Published& reference = study.references[*criterion.assertions[a].like];
       std::string example = expand::labelOf(study, of.example);
       if (of.shape.cells() == 0)
-        emitter.build(criterion.range, NothingPublished, reference.name, criterion.name)
-            .note(reference.range, "rows are matched by their parameter columns; no row matches {}", example)
-            .emit();
+        emitter.emit(criterion.range, NothingPublished, reference.name, criterion.name)
+            .note(reference.range, "rows are matched by their parameter columns; no row matches {}", example);
       else
         emitter
-            .build(criterion.range, PartlyPublished, of.unpublished, of.unpublished + of.shape.cells(), criterion.name,
-                   reference.name)
-            .note(reference.range, "such as the one at {}", example)
-            .emit();
+            .emit(criterion.range, PartlyPublished, of.unpublished, of.unpublished + of.shape.cells(), criterion.name,
+                  reference.name)
+            .note(reference.range, "such as the one at {}", example);
     }
 }
 
@@ -372,9 +360,8 @@ void Lints::infeasible(const check::System& system) const {
     if (std::ranges::any_of(criterion.assertions, &check::Assertion::infeasible) ||
         !std::ranges::all_of(all, hopeless) || !reported.fresh(diag::Kind::ExpectedInfeasible, &criterion, {}))
       continue;
-    emitter.build(criterion.range, ExpectedInfeasible, system.name, criterion.name)
-        .note(all[0].estimate_range, "{}", all[0].estimate)
-        .emit();
+    emitter.emit(criterion.range, ExpectedInfeasible, system.name, criterion.name)
+        .note(all[0].estimate_range, "{}", all[0].estimate);
   }
 }
 

@@ -64,7 +64,7 @@ struct Search {
   void finish() {
     auto obstacle = space.whyNot(levels);
     if (obstacle) return obstruct(*obstacle);
-    if (inner && Compared{space, *inner, levels}.value().found != Partner::Found::One) return;
+    if (inner && !Compared{space, *inner, levels}.value()) return;
     if (++found == 1) answer.point = levels;
   }
 
@@ -155,8 +155,7 @@ Partner Compared::partnerAt(unsigned level) const {
   Partner answer{Partner::Found::One, {point.begin(), point.end()}};
   answer.point[comparison.over] = level;
   const check::Comparison* inner = comparison.gone.empty() ? nullptr : space.study().comparison(comparison.inner);
-  const bool there = space.contains(answer.point) &&
-                     (!inner || Compared{space, *inner, answer.point}.value().found == Partner::Found::One);
+  const bool there = space.contains(answer.point) && (!inner || Compared{space, *inner, answer.point}.value());
   if (!there) {
     Search search{space, point, comparison.over, level};
     search.inner = inner;
@@ -186,15 +185,13 @@ Partner Compared::value() const {
   if (const expand::Condition* where = space.where(comparison); where && !where->holds(point)) return {};
   // Most points of an aggregate's group have no value of it, so no partner is searched for them.
   if (!comparison.gone.empty())
-    if (Partner own = Compared{space, *space.study().comparison(comparison.inner), point}.value();
-        own.found != Partner::Found::One)
-      return own;
+    if (Partner own = Compared{space, *space.study().comparison(comparison.inner), point}.value(); !own) return own;
   Partner outer = partner();
-  if (outer.found != Partner::Found::One || !comparison.inner) return outer;
+  if (!outer || !comparison.inner) return outer;
   const check::Comparison& inner = space.study().comparisons[*comparison.inner];
   // The inner comparison must have a value on both sides of the outer one.
   for (const Levels side : {point, Levels(outer.point)})
-    if (Partner answer = Compared{space, inner, side}.value(); answer.found != Partner::Found::One) return answer;
+    if (Partner answer = Compared{space, inner, side}.value(); !answer) return answer;
   return outer;
 }
 

@@ -51,6 +51,8 @@ struct Partner {
   std::vector<unsigned> point = {};
   /// Filled if None.
   Missing missing = {};
+
+  explicit operator bool() const { return found == Found::One; }
 };
 /// The parts of an aggregate's group, in walking order, and why combinations of the aggregated levels are none. The
 /// points that differ only in factors that an aggregate lacks are a group. The group has one value, which stands at its

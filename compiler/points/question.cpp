@@ -317,7 +317,7 @@ Question::Answer Question::at(Levels point, const Partner& value) {
   // The order matters: a missing partner hides everything after it, and a point that the reference lacks is not
   // counted as one that the system cannot run.
   if (selected == Answer::Failed) return selected;
-  if (comparison && value.found != Partner::Found::One) return Answer::No;
+  if (comparison && !value) return Answer::No;
   if (selected != Answer::Cell) return selected;
   if (reference_ && !(published = reference_->of(assertion_, point))) return Answer::Unpublished;
   if (assertion_.feasible && !machine_.infeasible(comparison, point).why.empty()) return Answer::Unfit;

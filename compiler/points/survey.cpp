@@ -164,12 +164,11 @@ struct Surveyor {
     const Risk& risk = *missing(failed_at);
     const check::Parameter& parameter = study.parameter(risk.parameter);
     emitter
-        .build(study.factors[risk.factor].range, MissingArgument, study.uses[risk.use].workload->name,
-               fmt::format("'{}'", parameter.name))
+        .emit(study.factors[risk.factor].range, MissingArgument, study.uses[risk.use].workload->name,
+              fmt::format("'{}'", parameter.name))
         .note("at {} the factor is inactive, but the workload still has the parameter",
               expand::labelOf(study, failed_at))
-        .note(parameter.range, "give it a default, or a 'when' for where the workload has it")
-        .emit();
+        .note(parameter.range, "give it a default, or a 'when' for where the workload has it");
   }
 
   /// Marks the paths that the point reads.
@@ -224,7 +223,7 @@ struct Surveyor {
     const Partner& value = values[index] = Compared{space, comparison, point}.value();
     if (value.found == Partner::Found::None) ++of.without, ++of.reasons[value.missing];
     if (value.found == Partner::Found::Several && ++of.several == 1) of.example.assign(point.begin(), point.end());
-    if (value.found != Partner::Found::One) return;
+    if (!value) return;
     if (comparison.aggregates() && comparison.function != check::Comparison::Function::OfProcess)
       aggregate(index, point);
     ++of.pairs;
@@ -292,10 +291,9 @@ struct Surveyor {
 
 void reportTooMany(const check::Study& study, uint64_t most, bool exhausted, diag::Emitter& emitter) {
   emitter
-      .build(study.range, TooManyPoints, study.name, exhausted ? kMaxJudged : most,
-             exhausted ? "combinations that its rules must judge one by one" : "points")
-      .note("restrict its factors with 'only' in a preset, with -D, or with rules over the first factors")
-      .emit();
+      .emit(study.range, TooManyPoints, study.name, exhausted ? kMaxJudged : most,
+            exhausted ? "combinations that its rules must judge one by one" : "points")
+      .note("restrict its factors with 'only' in a preset, with -D, or with rules over the first factors");
 }
 
 std::optional<Survey> survey(const Space& space, Machine& machine, PointWriter* writer, uint64_t most_points,

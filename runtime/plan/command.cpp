@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
@@ -50,8 +51,7 @@ Error eachPiece(const std::string& text, const std::function<void(std::string_vi
     }
     const size_t end = next == '{' ? text.find('}', dollar) : std::string::npos;
     if (end == std::string::npos || end == dollar + 2)
-      return llvm::createStringError(
-          fmt::format("the argument '{}': a parameter is written ${{name}}, a dollar sign $$", text));
+      return failure("the argument '{}': a parameter is written ${{name}}, a dollar sign $$", text);
     name(text.substr(dollar + 2, end - dollar - 2));
     at = end + 1;
   }
@@ -242,8 +242,7 @@ Expected<std::vector<std::string>> expandArguments(const std::vector<std::string
       before_is_option = false;
       continue;
     }
-    if (text.find('\0') != std::string::npos)
-      return llvm::createStringError(fmt::format("the argument '{}' has a null character in it", argument));
+    if (text.find('\0') != std::string::npos) return failure("the argument '{}' has a null character in it", argument);
     before_is_option = !named && text.size() > 1 && text.front() == '-' && text.find('=') == std::string::npos;
     result.push_back(std::move(text));
   }

@@ -47,17 +47,19 @@ Range rangeOf(const Bound& bound) {
   return {};
 }
 
+/// No value, for one reason.
+Reading none(Reason reason, Worst worst = {}) { return {std::nullopt, worst, because(std::move(reason))}; }
+
 /// No value, since neither of two is better than the other.
 Reading bothWorst(Worst worst) {
-  return {std::nullopt, worst,
-          because({.code = Reason::BothWorst, .numbers = {double(worst.timed_out), double(worst.diverged)}})};
+  return none({.code = Reason::BothWorst, .numbers = {double(worst.timed_out), double(worst.diverged)}}, worst);
 }
 
 /// A reading of `value`. NaN comes of infinities that cannot be compared, so it becomes a reason.
 Reading make(double value, Worst worst) {
   if (!std::isnan(value)) return {value, worst};
   const bool never = worst.never && !worst.timed_out && !worst.diverged;
-  return never ? Reading{std::nullopt, worst, because({Reason::NeitherReached})} : bothWorst(worst);
+  return never ? none({Reason::NeitherReached}, worst) : bothWorst(worst);
 }
 
 /// Applies an operation other than a quotient to two operands. Infinities of different sign cannot be weighed
@@ -100,7 +102,7 @@ Reading gapOf(const GapTerm& term, const Reading& treated, const Reading& baseli
   for (const Reading* side : {&treated, &baseline})
     if (!side->series) return noSeries(*side, term.treated.metric);
   const size_t common = std::min(treated.series->size(), baseline.series->size());
-  if (common == 0) return {std::nullopt, {}, because({.code = Reason::NoCommonPlace, .name = term.treated.metric})};
+  if (common == 0) return none({.code = Reason::NoCommonPlace, .name = term.treated.metric});
   double gap = 0;
   constexpr Worst kDiverged{.diverged = true};
   // A gap to a value that diverged is infinite; if both diverged at one position, nothing compares them.
@@ -118,11 +120,8 @@ Reading reductionOf(const ReduceTerm& term, const Reading& reading) {
   const std::optional<double> value =
       reading.sketch ? reducedSketch(*reading.series, term.reduction) : reduced(*reading.series, term.reduction);
   if (!value)
-    return {
-        std::nullopt,
-        {},
-        because(
-            {.code = Reason::SeriesTooShort, .name = term.series.metric, .numbers = {double(reading.series->size())}})};
+    return none(
+        {.code = Reason::SeriesTooShort, .name = term.series.metric, .numbers = {double(reading.series->size())}});
   return std::isfinite(*value) ? Reading{value} : Reading{kInfinity, Worst{.diverged = true}};
 }
 
@@ -134,7 +133,7 @@ Reading divide(const Reading& numerator, const Reading& denominator) {
   if (!denominator.value) return denominator;
   const Worst worst = numerator.worst | denominator.worst;
   // A denominator of 0 that is a rate's worst value gives infinity: the other side is better beyond measure.
-  if (*denominator.value == 0 && !worst) return {std::nullopt, {}, because({Reason::DivisionByZero})};
+  if (*denominator.value == 0 && !worst) return none({Reason::DivisionByZero});
   return make(operand(numerator) / operand(denominator), worst);
 }
 
@@ -142,7 +141,7 @@ Reading divide(const Reading& numerator, const Reading& denominator) {
 Reading ratio(const Reading& numerator, const Reading& denominator) {
   for (const Reading* side : {&numerator, &denominator}) {
     if (!side->value) return *side;
-    if (!isAboveZero(*side)) return {std::nullopt, {}, because({Reason::NotPositive})};
+    if (!isAboveZero(*side)) return none({Reason::NotPositive});
   }
   return divide(numerator, denominator);
 }
@@ -174,8 +173,7 @@ struct Evaluator {
   Reading operator()(const ConstantTerm& term) const { return make(term.value, {}); }
   Reading operator()(const MetricTerm& term) const {
     Reading reading = lookup(term);
-    if (reading.value && std::isnan(*reading.value))
-      return {std::nullopt, {}, because({.code = Reason::NotANumber, .name = term.metric})};
+    if (reading.value && std::isnan(*reading.value)) return none({.code = Reason::NotANumber, .name = term.metric});
     return reading;
   }
   Reading operator()(const OperationTerm& term) const {
@@ -211,22 +209,21 @@ struct Evaluator {
     for (const TermPtr& part : term.parts) {
       const Reading reading = std::visit(*this, part->node);
       if (!reading.value) return reading;
-      if (geometric && !isAboveZero(reading)) return {std::nullopt, {}, because({Reason::NotPositive})};
+      if (geometric && !isAboveZero(reading)) return none({Reason::NotPositive});
       values.push_back(geometric ? operand(reading) : *reading.value);
       worst |= reading.worst;
     }
     for (const TermPtr& part : term.weights) {
       const Reading weight = std::visit(*this, part->node);
       if (!weight.value) return weight;
-      if (!(*weight.value > 0) || std::isinf(*weight.value)) return {std::nullopt, {}, because({Reason::NotPositive})};
+      if (!(*weight.value > 0) || std::isinf(*weight.value)) return none({Reason::NotPositive});
       weights.push_back(*weight.value);
     }
     return make(aggregated(term.function, std::move(values), weights), worst);
   }
   Reading operator()(const ParameterTerm& term) const {
     const auto value = parameters ? parameters->getNumber(term.parameter) : std::nullopt;
-    return value ? make(*value, {})
-                 : Reading{std::nullopt, {}, because({.code = Reason::NoParameter, .name = term.parameter})};
+    return value ? make(*value, {}) : none({.code = Reason::NoParameter, .name = term.parameter});
   }
 };
 

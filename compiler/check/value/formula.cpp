@@ -21,12 +21,13 @@ using Op = Formula::Op;
 
 /// One evaluation.
 struct Evaluator {
+  using Kind = Failure::Kind;
   const Environment& environment;
   Failure failure;
 
   /// Records why there is no value.
-  std::optional<Value> fail(Failure::Kind kind, source::Range range, unsigned parameter = 0) {
-    failure = {kind, range, parameter};
+  std::optional<Value> fail(Kind kind, const Formula& formula) {
+    failure = {kind, formula.range, formula.parameter};
     return std::nullopt;
   }
 
@@ -34,7 +35,7 @@ struct Evaluator {
   std::optional<Value> parameter(const Formula& formula) {
     assert(formula.parameter < environment.count && "a formula is evaluated without its parameters");
     const Value* value = environment.parameters[formula.parameter];
-    return value ? std::optional<Value>(*value) : fail(Failure::Kind::Inactive, formula.range, formula.parameter);
+    return value ? std::optional<Value>(*value) : fail(Kind::Inactive, formula);
   }
 
   /// `and`, `or` over any number of operands; stops at the first one that decides.
@@ -60,8 +61,7 @@ struct Evaluator {
 
   /// The result of arithmetic, or Overflow if it cannot be held exactly.
   std::optional<Value> number(const std::optional<Rational>& result, const Formula& formula) {
-    return result ? std::optional(Value::number(*result, formula.type.dimension))
-                  : fail(Failure::Kind::Overflow, formula.range);
+    return result ? std::optional(Value::number(*result, formula.type.dimension)) : fail(Kind::Overflow, formula);
   }
 
   /// Evaluates Not, Negate, Size and Field.
@@ -92,7 +92,7 @@ struct Evaluator {
                                                   : sign >= 0);
     }
     const Rational &a = *left->asNumber(), &b = *right->asNumber();
-    if (op == Op::Divide && b.sign() == 0) return fail(Failure::Kind::DivisionByZero, formula.range);
+    if (op == Op::Divide && b.sign() == 0) return fail(Kind::DivisionByZero, formula);
     return number(op == Op::Add ? a + b : op == Op::Subtract ? a - b : op == Op::Multiply ? a * b : a / b, formula);
   }
 
@@ -118,10 +118,9 @@ struct Evaluator {
     }
     const auto number = [&](size_t i) { return values[i] ? values[i]->asNumber() : nullptr; };
     // A step of zero would divide by zero below.
-    if (number(3) && !formula.geometric && number(3)->sign() == 0)
-      return fail(Failure::Kind::DivisionByZero, formula.range);
+    if (number(3) && !formula.geometric && number(3)->sign() == 0) return fail(Kind::DivisionByZero, formula);
     const auto lies = liesInRange(*number(0), *number(1), number(2), number(3), formula.geometric);
-    return lies ? Value::boolean(*lies) : fail(Failure::Kind::Overflow, formula.range);
+    return lies ? Value::boolean(*lies) : fail(Kind::Overflow, formula);
   }
 
   /// Appends the values of all operands; false if one has none.
@@ -173,17 +172,16 @@ struct Evaluator {
   std::optional<Value> system(const Formula& formula) {
     if (environment.system && formula.parameter < environment.system->size())
       if (const auto& value = (*environment.system)[formula.parameter]) return *value;
-    return fail(Failure::Kind::NoSystem, formula.range, formula.parameter);
+    return fail(Kind::NoSystem, formula);
   }
 
   /// A number that files state; NotFound if they do not, which leaves an estimate unknown.
   std::optional<Value> lookup(const Formula& formula) {
-    if (!environment.lookup || !*environment.lookup) return fail(Failure::Kind::NotFound, formula.range);
+    if (!environment.lookup || !*environment.lookup) return fail(Kind::NotFound, formula);
     std::vector<Value> arguments;
     if (!append(formula, arguments)) return std::nullopt;
     const auto found = (*environment.lookup)(lookupFunctions()[formula.parameter].name, arguments);
-    return found ? std::optional(Value::number(*found, formula.type.dimension))
-                 : fail(Failure::Kind::NotFound, formula.range);
+    return found ? std::optional(Value::number(*found, formula.type.dimension)) : fail(Kind::NotFound, formula);
   }
 
   std::optional<Value> constant(const Formula& formula) { return formula.constant; }
@@ -196,7 +194,7 @@ struct Evaluator {
   /// Only a missing parameter or file is replaced; overflow and division by zero stay failures.
   std::optional<Value> coalesce(const Formula& formula) {
     auto value = run(*formula.operands[0]);
-    const bool absent = failure.kind == Failure::Kind::Inactive || failure.kind == Failure::Kind::NotFound;
+    const bool absent = failure.kind == Kind::Inactive || failure.kind == Kind::NotFound;
     return value || !absent ? value : run(*formula.operands[1]);
   }
 
@@ -287,21 +285,20 @@ void reportFailure(const Failure& failure, std::string_view parameter_name, cons
   // points::Machine never reports: a rule or an estimate without a value says nothing about a point.
   assert(failure.kind != Kind::NoSystem && "a rule with 'system' is evaluated without a system");
   assert(failure.kind != Kind::NotFound && "only estimates read files, and they may have no value");
-  auto builder = failure.kind == Kind::Overflow ? emitter.build(failure.range, Overflow)
+  auto builder = failure.kind == Kind::Overflow ? emitter.emit(failure.range, Overflow)
                  : failure.kind == Kind::DivisionByZero
-                     ? emitter.build(failure.range, DivisionByZero)
-                     : emitter.build(failure.range, InactiveParameter, parameter_name);
+                     ? emitter.emit(failure.range, DivisionByZero)
+                     : emitter.emit(failure.range, InactiveParameter, parameter_name);
   if (failure.kind == Kind::Overflow) builder.note("numbers are exact fractions of 64-bit whole numbers");
   if (failure.kind == Kind::Inactive)
     builder.note("give it a value there, as in 'rank ?? 0 > 8', or test first: 'method == lora and rank > 8'");
   if (!context.empty()) builder.note("{}", context);
-  builder.emit();
 }
 
 std::optional<std::vector<Value>> enumerateRange(const Value& lower, const Value* upper, const Value* step,
                                                  bool geometric, source::Range range, size_t limit,
                                                  diag::Emitter& emitter) {
-  auto refuse = [&](std::string_view why) { return emitter.refuse(range, BadRange, why); };
+  auto refuse = [&](std::string_view why) { return emitter.emit(range, BadRange, why); };
   if (!upper) return refuse("has no end, but levels need one");
   const Dimension dimension = std::get<Value::Number>(lower.node).dimension;
   const Rational &first = *lower.asNumber(), &last = *upper->asNumber();

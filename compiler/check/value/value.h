@@ -27,19 +27,19 @@ struct Type {
   /// Number: `int`, only whole values.
   bool whole = false;
   /// Number
-  Dimension dimension;
+  Dimension dimension = {};
   /// Enum; owned by the program.
   const EnumType* enumeration = nullptr;
   /// List, Tuple, Record; shared, since types are copied often.
   std::shared_ptr<const CompositeType> composite = nullptr;
 
   static Type error() { return {}; }
-  static Type boolean() { return {Kind::Bool, false, {}, nullptr, nullptr}; }
-  static Type number(Dimension dimension = {}) { return {Kind::Number, false, dimension, nullptr, nullptr}; }
-  static Type integer() { return {Kind::Number, true, {}, nullptr, nullptr}; }
-  static Type string() { return {Kind::String, false, {}, nullptr, nullptr}; }
-  static Type path() { return {Kind::Path, false, {}, nullptr, nullptr}; }
-  static Type of(const EnumType& enumeration) { return {Kind::Enum, false, {}, &enumeration, nullptr}; }
+  static Type boolean() { return {Kind::Bool}; }
+  static Type number(Dimension dimension = {}) { return {Kind::Number, false, dimension}; }
+  static Type integer() { return {Kind::Number, true}; }
+  static Type string() { return {Kind::String}; }
+  static Type path() { return {Kind::Path}; }
+  static Type of(const EnumType& enumeration) { return {Kind::Enum, false, {}, &enumeration}; }
 
   static Type list(Type element);
   static Type tuple(std::vector<Type> parts);
