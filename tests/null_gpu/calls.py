@@ -189,7 +189,7 @@ for name, code in json.load(sys.stdin).items():
             z = torch.complex(torch.eye(8), torch.eye(8)).cuda()
             exec(code, globals())
             torch.cuda.synchronize()
-            sys.exit(0)
+            os._exit(0)  # taking torch down takes 0.65 s of processor time; programs_test.py has programs that end as usual
         until, status = time.monotonic() + WITHIN_S, (0, 0)
         while status[0] == 0 and time.monotonic() < until:
             time.sleep(0.02)
