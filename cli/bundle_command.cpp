@@ -74,11 +74,11 @@ Expected<std::map<std::string, std::string>> sourcesOf(const StudyOptions& optio
 }
 
 /// Returns the verdict of each criterion, in the plan's order, as the manifest holds them.
-Array verdictsOf(const judge::Judgement& judgement) {
+Array verdictsOf(const Judgement& judgement) {
   Array verdicts;
-  for (const judge::CriterionResult& criterion : judgement.criteria)
-    verdicts.push_back(Object{{"criterion", base::jsonText(criterion.name)},
-                              {"verdict", std::string(judge::toString(criterion.verdict))}});
+  for (const CriterionResult& criterion : judgement.criteria)
+    verdicts.push_back(
+        Object{{"criterion", jsonText(criterion.name)}, {"verdict", std::string(judge::toString(criterion.verdict))}});
   return verdicts;
 }
 
@@ -89,7 +89,7 @@ std::string today() {
 }
 
 /// Returns a citation of the measurements in the Citation File Format 1.2.0 (<https://citation-file-format.github.io>).
-std::string citation(const plan::Plan& plan, const std::vector<std::string>& authors) {
+std::string citation(const Plan& plan, const std::vector<std::string>& authors) {
   std::string text = fmt::format(
       "cff-version: 1.2.0\nmessage: If you use these measurements, please cite them as below.\ntype: dataset\n"
       "title: {}\ndate-released: {}\nauthors:\n",
@@ -102,14 +102,12 @@ std::string citation(const plan::Plan& plan, const std::vector<std::string>& aut
 /// An input of trials that the archive does not hold, and why; readers get its digest to check their own copy.
 struct LeftOut {
   std::string name, digest, why;
-  Object json() const {
-    return Object{{"name", base::jsonText(name)}, {"digest", base::jsonText(digest)}, {"why", base::jsonText(why)}};
-  }
+  Object json() const { return Object{{"name", jsonText(name)}, {"digest", jsonText(digest)}, {"why", jsonText(why)}}; }
 };
 
 /// Maps each file of commands and data that the run's trials read, by the name it had, to its digest. Programs outside
 /// of the study's folder belong to the machine and are not listed.
-std::map<std::string, std::string> readBy(const store::Run& run, const plan::Plan& plan) {
+std::map<std::string, std::string> readBy(const store::Run& run, const Plan& plan) {
   std::map<std::string, std::string> read;
   const auto& digests = run.match.data_digests;
   for (const std::string& path : plan.data_paths)
@@ -124,7 +122,7 @@ std::map<std::string, std::string> readBy(const store::Run& run, const plan::Pla
 }
 
 /// Returns the bundle's README: the commands to verify and use it, and which inputs to add by hand.
-std::string readMe(const plan::Plan& plan, const std::string& run, const std::vector<LeftOut>& left_out) {
+std::string readMe(const Plan& plan, const std::string& run, const std::vector<LeftOut>& left_out) {
   std::string text = fmt::format(
       "# {}\n\nA study measured with expc {}: its sources, its small inputs, its plan, every trial that counts for it "
       "(results/journal), and the report page.\n\n",
@@ -155,7 +153,7 @@ Error verifyNames(const std::string& folder) {
 /// result.
 class Making {
  public:
-  Making(const BundleOptions& options, plan::Plan plan, const Console& console)
+  Making(const BundleOptions& options, Plan plan, const Console& console)
       : options_(options), plan_(std::move(plan)), root_(plan_.root), console_(console) {}
 
   /// Writes everything into the temporary folder and packs it into `target`. The order matters: results come first,
@@ -167,9 +165,9 @@ class Making {
     TRY(writeResults());
     // Sources overwrite copied inputs of the same names: they are what was compiled.
     for (const auto& [name, text] : sources) TRY(write(name, text));
-    TRY(write("plan.json", base::canonicalJson(plan::toJson(plan_)) + "\n"));
+    TRY(write("plan.json", canonicalJson(plan::toJson(plan_)) + "\n"));
     TRY(write("CITATION.cff", citation(plan_, options_.authors)));
-    plan::Plan moved = plan_;
+    Plan moved = plan_;
     moved.source = fs::path(options_.study.file).filename().string();
     TRY(write("README.md", readMe(plan_, report::repeatCommand(moved, "mine"), left_out_)));
     // The excerpt is a store, and a lease that it could not remove must not travel.
@@ -203,7 +201,7 @@ class Making {
 
   /// Collects the names to hide from the results (hosts, users, folders), and removes folders from the plan. Words that
   /// every bundle contains, such as keywords and keys of JSON, are `own`: hiding those would damage each file.
-  void hide(const store::Results& results) {
+  void hide(const Results& results) {
     bundle::Words own;
     for (const std::string& text : {report::htmlPage({{}, {}, {}}, {}), readMe({}, "", {{}}), citation({}, {})})
       own.add(text);
@@ -218,7 +216,7 @@ class Making {
   /// Copies inputs and writes the excerpt of the store with the trials that count for the plan, then the page.
   Error writeResults() {
     auto store = TRY(openStore(options_.results, &console_));
-    const store::Results results = store.load(plan_);
+    const Results results = store.load(plan_);
     const store::Run* run = store.latestRun(plan_);
     if (!run && results.kept_not_counted > 0)
       return failure("'{}' has no usable results of study {}. Stored but ignored: {}", options_.results, plan_.study,
@@ -280,12 +278,12 @@ class Making {
   /// Writes the page from the excerpt, not from the original store, so that page, journal and manifest say the same.
   Error writePage(const std::string& folder) {
     auto store = TRY(openStore(folder));
-    const store::Results results = store.load(plan_);
-    const describe::Conclusions judgement = simulate::judge(plan_, results);
+    const Results results = store.load(plan_);
+    const Conclusions judgement = simulate::judge(plan_, results);
     for (const store::Session& session : results.sessions) {
-      auto environment = expectedToOptional(base::parseJson(session.environment_json));
+      auto environment = expectedToOptional(parseJson(session.environment_json));
       environments_.push_back(environment ? std::move(*environment) : json::Value(nullptr));
-      for (const store::Worker& worker : session.workers) workers_.push_back(base::jsonText(worker.build));
+      for (const store::Worker& worker : session.workers) workers_.push_back(jsonText(worker.build));
     }
     verdicts_ = verdictsOf(judgement);
     return report::writeHtml(scratch_.path() + "/" + plan_.study + ".html", {plan_, judgement, results}, {});
@@ -301,8 +299,8 @@ class Making {
     Array left_out;
     for (const LeftOut& one : left_out_) left_out.push_back(one.json());
     const Object manifest{{"schema", "expc.bundle/1"},
-                          {"study", base::jsonText(plan_.study)},
-                          {"plan_digest", base::jsonText(plan_.digest)},
+                          {"study", jsonText(plan_.study)},
+                          {"plan_digest", jsonText(plan_.digest)},
                           {"written", today()},
                           {"anonymous", options_.anonymous},
                           {"versions", Object{{"expc", std::string(kVersion)}, {"workers", std::move(workers_)}}},
@@ -316,7 +314,7 @@ class Making {
 
   // The plan's folder changes when it is made anonymous; `root_` keeps where the inputs are.
   const BundleOptions& options_;
-  plan::Plan plan_;
+  Plan plan_;
   const fs::path root_;
   const Console& console_;
   const files::TemporaryFolder scratch_;
@@ -330,7 +328,7 @@ class Making {
 Exit make(const BundleOptions& options, const Console& console) {
   const auto plans = TRY(loadMeasured(options, console));
   if (plans.size() != 1) return usage("a bundle holds one study: choose it with --study");
-  const plan::Plan& plan = plans.front().plan;
+  const Plan& plan = plans.front().plan;
   // The ending is how `expc bundle` tells an archive to verify from a study to pack.
   const std::string target = options.to.empty() ? plan.study + std::string(kSuffix) : options.to;
   if (!target.ends_with(kArchive)) return usage("--to needs a name that ends in {0}, such as {1}{0}", kArchive, target);
@@ -345,7 +343,7 @@ Exit make(const BundleOptions& options, const Console& console) {
 
 Expected<json::Value> readJson(const std::string& path) {
   auto text = TRY(files::read(path));
-  return base::parseJson(text->getBuffer());
+  return parseJson(text->getBuffer());
 }
 
 /// Fails unless the files are exactly those of the manifest, byte by byte: none missing, changed or added.
@@ -372,8 +370,8 @@ Expected<std::string> verifyVerdicts(const std::string& folder, const Object& ma
   auto journal = TRY(store::verify(folder + "/results"));
   if (!journal.damage.empty()) return failure("{}", journal.damage.front());
   auto store = TRY(openStore(folder + "/results"));
-  const store::Results results = store.load(plan);
-  const judge::Judgement judgement = judge::judge(plan, results);
+  const Results results = store.load(plan);
+  const Judgement judgement = judge::judge(plan, results);
   const Array verdicts = verdictsOf(judgement);
   const Array* said = manifest.getArray("verdicts");
   // A verdict may differ since someone changed the journal or the manifest, or since this version judges otherwise.
@@ -381,7 +379,7 @@ Expected<std::string> verifyVerdicts(const std::string& folder, const Object& ma
     return failure("its verdicts differ from those that this expc computes from its journal");
   std::string text = fmt::format("{}: verified; {} trials, {} criteria with the same verdicts", plan.study,
                                  results.trials.size(), judgement.criteria.size());
-  for (const judge::CriterionResult& criterion : judgement.criteria)
+  for (const CriterionResult& criterion : judgement.criteria)
     text += fmt::format("\n  {}: {}", criterion.name, judge::toString(criterion.verdict));
   if (const Array* left_out = manifest.getArray("inputs_left_out"))
     for (const json::Value& one : *left_out)

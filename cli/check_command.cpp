@@ -40,7 +40,7 @@ using Texts = std::map<std::string, Text>;  // by path
 /// Returns a file system that shows the changed texts, and adds each file that is read to `texts`.
 load::FileSystem overlaid(Texts& texts) {
   return {[&texts](const std::string& path) -> Expected<std::string> {
-    if (const auto* at = base::entryOf(texts, path)) return at->now;
+    if (const auto* at = entryOf(texts, path)) return at->now;
     Expected<std::string> text = load::FileSystem::real().read(path);
     if (text) texts[path] = {*text, *text};
     return text;
@@ -77,7 +77,7 @@ bool round(const Compilation& compilation, Texts& texts, std::vector<std::string
   const diag::FixSet set = diag::chooseFixes(diagnostics, [&](source::FileId file) {
     // Only files that are as they were when they were checked: text from elsewhere, such as the command line, cannot be
     // changed.
-    const auto* at = base::entryOf(texts, std::string(sources.name(file)));
+    const auto* at = entryOf(texts, std::string(sources.name(file)));
     return at && at->now == sources.text(file);
   });
   if (set.edits.empty()) return false;

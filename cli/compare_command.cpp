@@ -86,8 +86,8 @@ using Known = std::map<std::tuple<double, plan::TrialKind, plan::Place>, const s
 
 /// Adds a side's trials. Fails if an earlier side has one of them: then one side is a copy, a bundle or a merged store
 /// of the other, and `then` says why that is an error.
-Error add(Known& known, const std::string& side, const std::vector<store::Trial>& trials, const char* then) {
-  for (const store::Trial& trial : trials) {
+Error add(Known& known, const std::string& side, const std::vector<Trial>& trials, const char* then) {
+  for (const Trial& trial : trials) {
     const auto* first = known.try_emplace({trial.started, trial.key->kind, trial.place()}, &side).first->second;
     if (first != &side) return failure("{} and {} contain the same trials: {}", *first, side, then);
   }
@@ -97,7 +97,7 @@ Error add(Known& known, const std::string& side, const std::vector<store::Trial>
 /// Judges a side's results of a study by the plan that its machine ran, or, after saying so, by `plan`. Returns
 /// nothing, after saying why, if no trial counts, or if claims are asked for and the side's controls would not be
 /// judged.
-std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bool claims, const Console& console) {
+std::optional<exports::Side> judged(const Side& side, const Plan& plan, bool claims, const Console& console) {
   auto found = store::loadPart(side.store, plan, side.part);
   // The error names why stored trials do not count: usually the study or its data changed.
   if (!found || found->results.trials.empty()) {
@@ -115,18 +115,18 @@ std::optional<exports::Side> judged(const Side& side, const plan::Plan& plan, bo
     console.message("{}: study {} has changed since it was run there; its results are judged by the present version",
                     side.name, plan.study);
   // The plan that was run, if it can still be read, judges the side: it holds the design and criteria of that time.
-  const plan::Plan& own = found->plan ? *found->plan : plan;
+  const Plan& own = found->plan ? *found->plan : plan;
   // A part can leave out earlier runs on its machine. Verdicts on these were interim analyses, so they count for the
   // confidence of a claim.
   std::optional<judge::Index> with_earlier;
   if (claims && found->with_earlier) with_earlier.emplace(own, *found->with_earlier);
-  describe::Conclusions judgement =
+  Conclusions judgement =
       describe::conclude(judge::Index(own, found->results), with_earlier ? &*with_earlier : nullptr);
   return exports::Side{side.name, std::move(found->results), std::move(judgement)};
 }
 
 /// Compares one study over all sides. Returns nothing, after saying why, if a side has no results of it.
-Expected<std::optional<exports::Document>> compareStudy(const plan::Plan& plan, std::vector<Side>& sides,
+Expected<std::optional<exports::Document>> compareStudy(const Plan& plan, std::vector<Side>& sides,
                                                         const CompareOptions& options, const Console& console) {
   if (!options.metric.empty() && !plan.findMetric(options.metric))
     return failure("study {} does not measure '{}'", plan.study, options.metric);

@@ -32,11 +32,11 @@ namespace {
 bool looksLikePlan(StringRef text) { return text.ltrim().starts_with("{"); }
 
 /// Reads a plan; the error names the file and how to write a plan.
-Expected<plan::Plan> readPlan(const std::string& path, StringRef text) {
-  Expected<json::Value> json = base::parseJson(text);
+Expected<Plan> readPlan(const std::string& path, StringRef text) {
+  Expected<json::Value> json = parseJson(text);
   if (!json)
     return failure("{} is not a plan: {}; write one with `expc plan STUDY.exp --format json`", path, json.takeError());
-  Expected<plan::Plan> plan = plan::planFromJson(*json);
+  Expected<Plan> plan = plan::planFromJson(*json);
   if (!plan) return failure("{}: {}", path, plan.takeError());
   return plan;
 }

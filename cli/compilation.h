@@ -91,7 +91,7 @@ Error replaceFiles(const std::map<std::string, std::string>& texts);
 
 /// A plan, and the ids of the points that `--where` chooses; absent without that option.
 struct ChosenPlan {
-  plan::Plan plan;
+  Plan plan;
   std::optional<std::set<std::string>> chosen;
   /// The values that the study expects; empty for a plan from a file.
   std::vector<check::Expectation> expected = {};
@@ -155,22 +155,21 @@ Expected<store::Store> openStore(const std::string& folder, const Console* conso
 
 /// Judges the results of `plan`, prints the judgement and writes the report page. Returns the exit code of the
 /// verdicts.
-Exit showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
-                  const Console& console);
+Exit showVerdicts(const Plan& plan, const Results& results, const ReportOptions& options, const Console& console);
 
 /// Fails if these options cannot show that many studies: the next one would overwrite or follow the last one.
 Error canShow(const ReportOptions& options, size_t studies);
 
 /// Returns the stored rehearsals of the study; nothing if there are none, or after saying that their file cannot be
 /// read.
-std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results, const Console& console);
+std::optional<rehearsal::Study> rehearsedOf(const Plan& plan, const std::string& results, const Console& console);
 
 /// Returns the results of `plan` from the newest worker that ran it; empty results if the folder holds none. The error
 /// says why it cannot be read.
-Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards);
+Expected<Results> storedOf(const Plan& plan, const std::string& results_folder, bool null_cards);
 
 /// Simulates the plan's design on the basis of the results in `results`, and prints what it can be expected to find.
-Exit showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
+Exit showDiagnosis(const Plan& plan, const std::string& results, bool null_cards, Format format,
                    const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console);
 
 /// Returns the worse of two exit codes, for commands on several studies: 130, 1, 2, 6, 3, 4, 5, 0, worst first.

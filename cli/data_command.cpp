@@ -107,9 +107,9 @@ Object shapeJson(const data::Shape& shape) {
 Object infoJson(const std::string& path, const dataset::Info& info, const std::string& digest) {
   json::Array classes;
   for (const auto& entry : info.classes)
-    classes.push_back(Object{{"name", base::jsonText(entry.name)}, {"train", entry.train}, {"test", entry.test}});
+    classes.push_back(Object{{"name", jsonText(entry.name)}, {"train", entry.train}, {"test", entry.test}});
   Object out{{"schema", "expc.data/1"},
-             {"path", base::jsonText(path)},
+             {"path", jsonText(path)},
              {"kind", dataset::toString(info.kind)},
              {"train", info.train},
              {"test", info.test},
@@ -210,9 +210,9 @@ Exit verifyData(const DataOptions& options, const Console& console) {
     const int code = verified.damaged.empty() ? kSuccess : kError;
     if (options.format == Format::Json) {
       json::Array damaged;
-      for (const std::string& why : verified.damaged) damaged.push_back(base::jsonText(why));
+      for (const std::string& why : verified.damaged) damaged.push_back(jsonText(why));
       return console.finish(objectText(Object{{"schema", "expc.data.verify/1"},
-                                              {"path", base::jsonText(options.path)},
+                                              {"path", jsonText(options.path)},
                                               {"images", verified.images},
                                               {"test", verified.test},
                                               {"also_trained", verified.also_trained},

@@ -71,9 +71,9 @@ Error readPairs(const std::vector<std::string>& texts, const char* option, bool 
 }
 
 /// Fills `assumptions` with shares of noise; the name "" stands for all metrics.
-Error readNoise(const plan::Plan& plan, const Quantities& noise, simulate::Assumptions& assumptions) {
+Error readNoise(const Plan& plan, const Quantities& noise, simulate::Assumptions& assumptions) {
   for (const auto& [name, quantity] : noise) {
-    const plan::Metric* metric = name.empty() ? nullptr : plan.findMetric(name);
+    const Metric* metric = name.empty() ? nullptr : plan.findMetric(name);
     if (!name.empty() && (!metric || metric->derived))
       return usage("--noise {}: study {} measures no metric of that name", name, plan.study);
     if (!isShare(quantity) || quantity.value < 0)
@@ -85,9 +85,9 @@ Error readNoise(const plan::Plan& plan, const Quantities& noise, simulate::Assum
 
 /// Fills `effects` with the true effects of criteria, or of the assertions that one joins ("useful.gain"), in base
 /// units.
-Error readEffects(const plan::Plan& plan, const Quantities& stated, std::map<std::string, double>& effects) {
+Error readEffects(const Plan& plan, const Quantities& stated, std::map<std::string, double>& effects) {
   for (const auto& [name, quantity] : stated) {
-    const plan::Criterion* criterion = base::named(plan.criteria, StringRef(name).split('.').first.str());
+    const Criterion* criterion = base::named(plan.criteria, StringRef(name).split('.').first.str());
     if (!criterion) return usage("--effect {}: study {} has no criterion of that name", name, plan.study);
     const auto cell = std::ranges::find(criterion->cells, name, [&](const plan::Cell& one) {
       return plan::isInfeasible(*criterion, one) ? "" : simulate::effectName(*criterion, one);
@@ -115,7 +115,7 @@ Error readEffects(const plan::Plan& plan, const Quantities& stated, std::map<std
 void assume(const ChosenPlan& one, simulate::Assumptions& assumptions, std::map<std::string, double>& effects) {
   const bool noise = assumptions.noise.empty();
   for (const check::Expectation& expected : one.expected) {
-    for (const plan::Criterion& criterion : one.plan.criteria)
+    for (const Criterion& criterion : one.plan.criteria)
       for (const plan::Cell& cell : criterion.cells)
         if (const std::string name = simulate::effectName(criterion, cell);
             !plan::isInfeasible(criterion, cell) &&
@@ -126,21 +126,21 @@ void assume(const ChosenPlan& one, simulate::Assumptions& assumptions, std::map<
   }
 }
 
-size_t cellsOf(const plan::Plan& plan) {
+size_t cellsOf(const Plan& plan) {
   size_t cells = 0;
-  for (const plan::Criterion& criterion : plan.criteria) cells += criterion.cells.size();
+  for (const Criterion& criterion : plan.criteria) cells += criterion.cells.size();
   return cells;
 }
 
 }  // namespace
 
-Expected<store::Results> storedOf(const plan::Plan& plan, const std::string& results_folder, bool null_cards) {
-  if (!store::isStore(results_folder)) return store::Results{};
+Expected<Results> storedOf(const Plan& plan, const std::string& results_folder, bool null_cards) {
+  if (!store::isStore(results_folder)) return Results{};
   auto store = TRY(openStore(results_folder));
   return store.loadLatest(plan, null_cards);
 }
 
-Exit showDiagnosis(const plan::Plan& plan, const std::string& results, bool null_cards, Format format,
+Exit showDiagnosis(const Plan& plan, const std::string& results, bool null_cards, Format format,
                    const simulate::Assumptions& assumptions, simulate::DiagnosisOptions how, const Console& console) {
   // Work is bounded before it starts. Fewer studies than kFewest would give shares too coarse to be of use, so a plan
   // that is too large for these is refused; between the bounds fewer studies are simulated than asked for, with a

@@ -36,14 +36,14 @@ std::string textOf(const std::vector<Finding>& findings) {
 }
 
 /// Returns the document "expc.doctor/1" with the machine and the findings.
-std::string jsonOf(const machine::Machine& machine, const std::vector<Finding>& findings) {
+std::string jsonOf(const Machine& machine, const std::vector<Finding>& findings) {
   json::Array array;
   for (const Finding& finding : findings)
     array.push_back(json::Object{{"weight", wordOf(finding.weight)},
-                                 {"subject", base::jsonText(finding.subject)},
-                                 {"what", base::jsonText(finding.what)},
-                                 {"why", base::jsonText(finding.why)},
-                                 {"mend", base::jsonText(finding.mend)}});
+                                 {"subject", jsonText(finding.subject)},
+                                 {"what", jsonText(finding.what)},
+                                 {"why", jsonText(finding.why)},
+                                 {"mend", jsonText(finding.mend)}});
   return base::prettyJson(
       json::Object{{"schema", "expc.doctor/1"}, {"machine", base::written(machine)}, {"findings", std::move(array)}});
 }
@@ -52,7 +52,7 @@ std::string jsonOf(const machine::Machine& machine, const std::vector<Finding>& 
 
 Exit doctor(const MeasuredOptions& options, const Console& console) {
   auto null_gpus = TRY(nullGpusOf(options.machine));
-  const machine::Machine machine = machine::probe(null_gpus);
+  const Machine machine = machine::probe(null_gpus);
   std::vector<Finding> findings = validity::examineHost(machine);
   const auto add = [&](std::vector<Finding> more) { findings.insert(findings.end(), more.begin(), more.end()); };
   add(validity::examineCards(machine, validity::Cards(machine.nvml_library)));

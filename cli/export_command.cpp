@@ -20,7 +20,7 @@ namespace {
 
 /// Collects everything that formats may need of one study: results that count, the judgement and the history of all
 /// sessions.
-exports::Source sourceOf(plan::Plan plan, const store::Store& store, bool null_cards) {
+exports::Source sourceOf(Plan plan, const store::Store& store, bool null_cards) {
   exports::Source source{std::move(plan), {}, {}, {}};
   source.results = null_cards ? store.loadLatest(source.plan, true) : store.load(source.plan);
   source.judgement = simulate::judge(source.plan, source.results);

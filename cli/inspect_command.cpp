@@ -71,7 +71,7 @@ std::optional<Subject> imagesOf(const Object& parameters, const fs::path& root) 
 }
 
 /// Returns the levels of a point, "method=lora, rank=8"; "" if nothing varies.
-std::string labelOf(const plan::Plan& plan, const plan::Point& point) {
+std::string labelOf(const Plan& plan, const Point& point) {
   std::vector<std::string> levels;
   for (size_t i = 0; i < plan.factors.size(); ++i)
     if (point.levels[i] != plan::kInactive && plan.factors[i].levels.size() > 1)
@@ -94,8 +94,8 @@ std::map<std::string, double> medianMemory(Compilation& compilation, const Study
   std::map<std::string, double> bytes;
   for (const auto& prepared : points::Prepared::all(*compilation.program, options, &system, quiet))
     if (const auto plan = lower::planOf(*prepared, quiet))
-      for (const plan::Point& point : plan->points)
-        if (const auto* at = base::entryOf(point.estimates, kMemory)) bytes[point.id] = *at;
+      for (const Point& point : plan->points)
+        if (const auto* at = entryOf(point.estimates, kMemory)) bytes[point.id] = *at;
   return bytes;
 }
 
@@ -110,7 +110,7 @@ Expected<std::vector<Subject>> subjectsOf(const StudyOptions& options, const Con
   const std::map<std::string, double> median = medianMemory(compilation, options, system);
   base::InOrder<std::string, Subject> found;
   for (const ChosenPlan& one : plans)
-    for (const plan::Point& point : one.plan.points) {
+    for (const Point& point : one.plan.points) {
       const std::string key = keyOf(point.parameters);
       if (!found.contains(key)) {
         const std::string& workload = one.plan.workloads[point.workload].name;
@@ -122,8 +122,8 @@ Expected<std::vector<Subject>> subjectsOf(const StudyOptions& options, const Con
         found.insert({key, std::move(*subject)});
       }
       std::optional<MemoryCost>& memory = found[key].memory;
-      const auto* longest = base::entryOf(point.estimates, kMemory);
-      const auto* usual = base::entryOf(median, point.id);
+      const auto* longest = entryOf(point.estimates, kMemory);
+      const auto* usual = entryOf(median, point.id);
       if (!longest || !usual) continue;
       if (!memory || *longest > memory->longest) memory = {labelOf(one.plan, point), *longest, *usual};
     }
@@ -282,14 +282,14 @@ Array problemsJson(const std::vector<dataset::Problem>& problems) {
   Array all;
   for (const dataset::Problem& problem : problems) {
     Object one{{"severity", toString(problem.severity)},
-               {"text", base::jsonText(problem.text)},
+               {"text", jsonText(problem.text)},
                {"count", std::max<size_t>(1, problem.rows.size() + problem.images.size())}};
-    if (!problem.file.empty()) one["file"] = base::jsonText(problem.file);
+    if (!problem.file.empty()) one["file"] = jsonText(problem.file);
     Array places;
     for (const int64_t row : problem.rows)
       if (places.size() < kShownJson) places.push_back(row);
     for (const std::string& image : problem.images)
-      if (places.size() < kShownJson) places.push_back(base::jsonText(image));
+      if (places.size() < kShownJson) places.push_back(jsonText(image));
     if (!places.empty()) one[problem.rows.empty() ? "images" : "rows"] = std::move(places);
     all.push_back(std::move(one));
   }
@@ -299,18 +299,18 @@ Array problemsJson(const std::vector<dataset::Problem>& problems) {
 Object rowsJson(const dataset::RowsReport& report, const dataset::RowsSource& source,
                 const std::optional<MemoryCost>& memory) {
   Object out{{"kind", "rows"},
-             {"path", base::jsonText(report.origin)},
+             {"path", jsonText(report.origin)},
              {"template", nameOf(source.rows.data.kind)},
-             {"tokenizer", base::jsonText(report.tokenizer)},
+             {"tokenizer", jsonText(report.tokenizer)},
              {"pairs", report.pairs},
              {"rows", report.lengths.size()},
              {"tokens", report.tokens},
              {"learnt", report.learnt},
              {"problems", problemsJson(report.problems)}};
   if (!source.validation.empty())
-    out["validation"] = Object{{"path", base::jsonText(report.validation)}, {"rows", report.held_out}};
+    out["validation"] = Object{{"path", jsonText(report.validation)}, {"rows", report.held_out}};
   if (!source.questions.empty())
-    out["questions"] = Object{{"path", base::jsonText(report.questions)}, {"rows", report.asked}};
+    out["questions"] = Object{{"path", jsonText(report.questions)}, {"rows", report.asked}};
   if (report.weighted > 0)
     out["weights"] = Object{{"rows", report.weighted}, {"least", report.weights.least}, {"most", report.weights.most}};
   Object roles;
@@ -329,7 +329,7 @@ Object rowsJson(const dataset::RowsReport& report, const dataset::RowsSource& so
                             {"bins", std::move(bins)}};
   }
   if (memory)
-    out["memory"] = Object{{"point", base::jsonText(memory->point)},
+    out["memory"] = Object{{"point", jsonText(memory->point)},
                            {"longest_row_bytes", memory->longest},
                            {"median_row_bytes", memory->median}};
   return out;
@@ -337,7 +337,7 @@ Object rowsJson(const dataset::RowsReport& report, const dataset::RowsSource& so
 
 Object imagesJson(const dataset::ImagesReport& report, const data::Source& source) {
   Object out{{"kind", dataset::toString(source.kind)},
-             {"path", base::jsonText(source.path)},
+             {"path", jsonText(source.path)},
              {"turned", report.turned},
              {"problems", problemsJson(report.problems)}};
   if (!report.info) return out;
@@ -345,7 +345,7 @@ Object imagesJson(const dataset::ImagesReport& report, const data::Source& sourc
   out["test"] = report.info->test;
   Array classes;
   for (const auto& entry : report.info->classes)
-    classes.push_back(Object{{"name", base::jsonText(entry.name)}, {"train", entry.train}, {"test", entry.test}});
+    classes.push_back(Object{{"name", jsonText(entry.name)}, {"train", entry.train}, {"test", entry.test}});
   out["classes"] = std::move(classes);
   if (!report.pixels.empty())
     out["pixels"] = Object{{"smallest", std::ranges::min(report.pixels)},

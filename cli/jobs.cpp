@@ -104,7 +104,7 @@ Error canStart(const RunOptions& options, const cluster::Site& site, const check
                                                     lower::kMaxPlanPoints)) {
     const auto plan = lower::planOf(*prepared, compilation.emitter);
     if (!plan) continue;
-    if (llvm::all_of(plan->points, [](const plan::Point& point) { return !point.unavailable.empty(); }) &&
+    if (llvm::all_of(plan->points, [](const Point& point) { return !point.unavailable.empty(); }) &&
         !plan->points.empty())
       idle.push_back(fmt::format("study {}: no point can run on {}: {}", plan->study, systemText(system),
                                  plan->points.front().unavailable));

@@ -38,7 +38,7 @@ constexpr std::pair<llvm::StringLiteral, const char*> kDeclared[] = {
 /// Returns an entry of a lock: the meaning, which is compared, and the text, which is only shown because formatting
 /// changes it.
 Object entry(std::string meaning, const std::string& text) {
-  return Object{{"meaning", std::move(meaning)}, {"text", base::jsonText(text)}};
+  return Object{{"meaning", std::move(meaning)}, {"text", jsonText(text)}};
 }
 
 template <typename Declared>
@@ -62,7 +62,7 @@ Object sectionOf(const Value& meanings, const std::vector<Declared>& declared) {
     // A workload has a label if the study gives it one, and is then called so.
     const StringRef label = meaning.getAsObject()->getString("label").value_or("");
     section[(label.empty() ? *meaning.getAsObject()->getString("name") : label).str()] =
-        entry(base::shortHash(base::canonicalJson(meaning)), textOf(declared[i]));
+        entry(base::shortHash(canonicalJson(meaning)), textOf(declared[i]));
   }
   return section;
 }
@@ -72,7 +72,7 @@ Object rulesOf(const check::Study& study) {
   Object rules;
   for (const check::Rule& rule : study.rules) {
     const std::string text = (rule.kind == ast::RuleKind::Require ? "require " : "exclude ") + rule.text;
-    const std::string meaning = base::jsonText(lower::withoutBlanks(text)).getAsString()->str();
+    const std::string meaning = jsonText(lower::withoutBlanks(text)).getAsString()->str();
     rules[rule.name.empty() || rules.get(rule.name) ? meaning : rule.name] = entry(meaning, text);
   }
   return rules;
@@ -98,7 +98,7 @@ Object argumentsOf(const check::Study& study, bool defaults) {
       if (!value || (value == use.workload->parameters[use.parameter_of[i]].fallback) != defaults) continue;
       if (defaults && varies) continue;
       const std::string owner = use.label.empty() ? "" : use.label + ".";
-      arguments[owner + study.parameter(i).name] = base::jsonText(value->toString());
+      arguments[owner + study.parameter(i).name] = jsonText(value->toString());
     }
   return arguments;
 }
@@ -112,11 +112,11 @@ Object pointsOf(const points::Prepared& prepared, const Object& meaning) {
     for (unsigned level = 0; level < study.factors[i].levels.size(); ++level) {
       std::vector<std::string> values;
       for (const check::Value& value : study.factors[i].levels[level].values) values.push_back(value.toString());
-      const Value name = base::jsonText(fmt::format("{}={}", study.factors[i].name, fmt::join(values, ", ")));
+      const Value name = jsonText(fmt::format("{}={}", study.factors[i].name, fmt::join(values, ", ")));
       levels[name.getAsString()->str()] = prepared.survey->seen.count(i, level);
     }
   return Object{{"count", prepared.survey->points},
-                {"ids", base::shortHash(base::canonicalJson(*meaning.get("points")))},
+                {"ids", base::shortHash(canonicalJson(*meaning.get("points")))},
                 {"levels", std::move(levels)}};
 }
 
@@ -124,7 +124,7 @@ Object pointsOf(const points::Prepared& prepared, const Object& meaning) {
 Error noTick() { return Error::success(); }
 
 /// Returns the digests of files that commands read, by workload; null if something is missing on this machine.
-Object inputsOf(const plan::Plan& head) {
+Object inputsOf(const Plan& head) {
   Object inputs;
   for (const auto& [i, workload] : llvm::enumerate(head.workloads)) {
     if (!workload.command || (workload.command->inputs.empty() && workload.command->copied.empty())) continue;
@@ -135,11 +135,11 @@ Object inputsOf(const plan::Plan& head) {
 }
 
 /// Returns the digests of data that points read, by path; null if it is not on this machine.
-Expected<Object> dataOf(const plan::Plan& head) {
+Expected<Object> dataOf(const Plan& head) {
   Object data;
   for (const std::string& path : head.data_paths) {
     // Each path is digested by itself, so that one missing path does not hide the others.
-    plan::Plan one;
+    Plan one;
     one.root = head.root;
     one.data_paths = {path};
     // Data may lie on the machine that measures only; a lock without its digest is still of use.
@@ -156,7 +156,7 @@ Expected<Object> dataOf(const plan::Plan& head) {
 /// Returns the lock of one study; without `with_data` its section of data is empty.
 Expected<Object> lockOf(const points::Prepared& prepared, bool with_data) {
   const lower::Outline outline = lower::outlineOf(prepared);
-  const plan::Plan& head = outline.head;
+  const Plan& head = outline.head;
   const Object& meaning = outline.meaning;
   Object data;
   if (with_data) data = TRY(dataOf(head));
@@ -191,7 +191,7 @@ Value meaningOf(const Value& value) {
 std::string shown(const Value& value) {
   if (const Object* object = value.getAsObject(); object && object->get("text"))
     return object->getString("text").value_or("").str();
-  return value.getAsString() ? value.getAsString()->str() : base::canonicalJson(value);
+  return value.getAsString() ? value.getAsString()->str() : canonicalJson(value);
 }
 
 /// Collects the changes from one lock of a study to another, at most `most` lines of a kind.
@@ -314,7 +314,7 @@ Expected<Value> readLock(const std::string& path) {
 }
 
 Expected<Value> parseLock(std::string_view text) {
-  auto json = base::parseJson(text);
+  auto json = parseJson(text);
   if (!json) return failure("is not a lock: {}", json.takeError());
   const Object* object = json->getAsObject();
   const Object* studies = object ? object->getObject("studies") : nullptr;

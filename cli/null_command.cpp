@@ -338,9 +338,9 @@ Object processJson(const nullgpu_record& record) {
   for (const nullgpu_place& each : record.places)
     if (each.at[0])
       places.push_back(
-          Object{{"at", base::jsonText(each.at)}, {"waits", each.waits}, {"seconds", double(each.nanoseconds) * 1e-9}});
+          Object{{"at", jsonText(each.at)}, {"waits", each.waits}, {"seconds", double(each.nanoseconds) * 1e-9}});
   Object json{{"pid", record.pid},
-              {"program", base::jsonText(record.program)},
+              {"program", jsonText(record.program)},
               {"ended", record.ended == 1},
               {"cards", std::move(cards)},
               {"launches", record.launches},
@@ -365,7 +365,7 @@ std::string jsonOf(const std::vector<nullgpu_record>& records, int code) {
 /// The variables under which a program finds the cards and leaves its records in `folder`.
 std::vector<std::string> variablesOf(const NullOptions& options, const machine::NullGpus& cards,
                                      const std::string& folder) {
-  machine::Machine machine;
+  Machine machine;
   machine.null_gpus = cards;
   machine.nvml_library = std::filesystem::absolute(cards.library);
   std::vector<std::string> variables = machine::nullEnvironment(machine, folder + "/machine");

@@ -307,7 +307,7 @@ Exit showChanges(const PlanOptions& options, Compilation& compilation, const Con
 
 /// Returns the results that a run on this machine would continue; nothing for another machine. The error says why a run
 /// would refuse to start.
-Expected<std::optional<store::Results>> countedHere(const plan::Plan& plan, const PlanOptions& options) {
+Expected<std::optional<Results>> countedHere(const Plan& plan, const PlanOptions& options) {
   // Data must be digested to know which results count. A plan has to be there at once, so this takes at most so long.
   constexpr double kMostSeconds = 5;
   if (options.study.system.value_or("local") != "local") return std::nullopt;
@@ -320,7 +320,7 @@ Expected<std::optional<store::Results>> countedHere(const plan::Plan& plan, cons
 /// Prints a whole plan with cost and expectations. Everything beyond the plan is optional: if a store or rehearsal
 /// cannot be read, the plan is still shown. False if standard output took no more, or a run that was asked for could
 /// not start.
-bool showText(const plan::Plan& plan, const PlanOptions& options, const Console& console) {
+bool showText(const Plan& plan, const PlanOptions& options, const Console& console) {
   report::PlanExtras extras;
   extras.width = console.width();
   extras.colour = console.colourOut();
@@ -338,10 +338,10 @@ bool showText(const plan::Plan& plan, const PlanOptions& options, const Console&
                     kPlannedBytes >> 20);
   // Estimates use the results that a run would continue, else the newest ones. A store that cannot be read is ignored
   // here: `run` and `report` say what is wrong with it.
-  std::optional<store::Results> last;
+  std::optional<Results> last;
   if (!extras.counted || extras.counted->trials.empty())
     last = expectedToOptional(storedOf(plan, options.results, !options.machine.null_gpus.empty()));
-  const store::Results none{}, &stored = last ? *last : extras.counted ? *extras.counted : none;
+  const Results none{}, &stored = last ? *last : extras.counted ? *extras.counted : none;
   std::optional<simulate::Diagnosis> diagnosis;
   if (!stored.trials.empty()) diagnosis = simulate::diagnose(plan, simulate::modelOf(plan, stored, {}), kQuickly);
   extras.diagnosis = diagnosis ? &*diagnosis : nullptr;

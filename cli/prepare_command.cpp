@@ -253,7 +253,7 @@ Expected<int64_t> writeRows(const RowSet& set, const std::string& from, const st
     const int file = files::openLog(temporary);
     if (file < 0) return files::systemError(temporary, errno);
     const auto take = [&](Object row) -> Error {
-      const int code = files::writeAll(file, base::canonicalJson(std::move(row)) + "\n");
+      const int code = files::writeAll(file, canonicalJson(std::move(row)) + "\n");
       return code ? files::systemError(to, code) : Error::success();
     };
     const auto all = [&]() -> Expected<int64_t> {

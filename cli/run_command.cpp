@@ -83,7 +83,7 @@ Expected<std::optional<engine::nodes::NodesAsked>> nodesAsked(const RunOptions& 
 /// Measures one study, judges and reports it. Returns the exit code of its verdicts.
 Exit runOne(const ChosenPlan& chosen, const RunOptions& options, const std::optional<json::Value>& lock,
             const Console& console) {
-  const plan::Plan& plan = chosen.plan;
+  const Plan& plan = chosen.plan;
   if (chosen.chosen && chosen.chosen->empty())
     return usage("study {}: no point satisfies {}", plan.study, options.where.value_or(""));
   engine::EngineOptions engine_options = options.engine;
@@ -113,14 +113,13 @@ Exit runOne(const ChosenPlan& chosen, const RunOptions& options, const std::opti
   if (options.pilot) return showDiagnosis(plan, options.results, outcome.null_cards, options.format, {}, {}, console);
   // The store is opened anew, since the engine has written to it. Null cards have results of their own.
   auto store = TRY(openStore(options.results, &console));
-  const store::Results results = store.loadLatest(plan, outcome.null_cards);
+  const Results results = store.loadLatest(plan, outcome.null_cards);
   // A bench names no results, so its user may not expect runs of an earlier one to count.
   size_t earlier = 0;
   if (options.brief && outcome.ending != engine::Ending::NothingToDo) {
     int64_t newest = 0;
-    for (const store::Trial& trial : results.trials) newest = std::max(newest, trial.run);
-    earlier =
-        size_t(std::ranges::count_if(results.trials, [&](const store::Trial& trial) { return trial.run < newest; }));
+    for (const Trial& trial : results.trials) newest = std::max(newest, trial.run);
+    earlier = size_t(std::ranges::count_if(results.trials, [&](const Trial& trial) { return trial.run < newest; }));
   }
   const int code = console.codeOf(showVerdicts(plan, results, options, console));
   if (earlier > 0)
@@ -135,7 +134,7 @@ Expected<std::optional<report::LiveServer>> serve(const ChosenPlans& chosen, con
                                                   const Console& console) {
   if (options.serve.empty()) return std::nullopt;
   // The server is another process, so it gets copies of the plans.
-  std::vector<plan::Plan> plans;
+  std::vector<Plan> plans;
   for (const ChosenPlan& one : chosen) plans.push_back(one.plan);
   const auto port = options.serve == "free" ? 0u : unsigned(std::stoul(options.serve));
   auto server = TRY(report::LiveServer::start(port, std::move(plans), options.results));
@@ -175,10 +174,10 @@ using rehearsal::Outcome;
 
 /// Returns the exit code of a rehearsal: kSomeFail if a point failed or unexpectedly does not fit, kNothingRan if no
 /// point was tried.
-int codeOf(const plan::Plan& plan, const engine::RehearsalOutcome& outcome) {
+int codeOf(const Plan& plan, const engine::RehearsalOutcome& outcome) {
   if (outcome.interrupted) return kInterrupted;
   bool any = false;
-  for (const plan::Point& point : plan.points) {
+  for (const Point& point : plan.points) {
     // Points that were not tried decide nothing.
     const rehearsal::Point* seen = outcome.study.find(point.id);
     if (!seen || seen->outcome == Outcome::NotRehearsed) continue;
@@ -201,7 +200,7 @@ Expected<std::string> nullGpusAs(const check::System& system) {
 }
 
 /// Rehearses the points of one plan and prints the outcome.
-Exit rehearseOne(const plan::Plan& plan, const engine::RehearsalOptions& engine, const RehearseOptions& options,
+Exit rehearseOne(const Plan& plan, const engine::RehearsalOptions& engine, const RehearseOptions& options,
                  const Console& console) {
   if (plan.points.empty() && options.where) return usage("study {}: no point satisfies {}", plan.study, *options.where);
   if (plan.points.empty()) {
@@ -243,7 +242,7 @@ Exit rehearse(const RehearseOptions& options, const Console& console) {
     if (one.chosen)
       // A rehearsal tries only chosen points; a run keeps all of them in the plan and starts some, since judging needs
       // the whole.
-      std::erase_if(one.plan.points, [&](const plan::Point& point) { return !one.chosen->contains(point.id); });
+      std::erase_if(one.plan.points, [&](const Point& point) { return !one.chosen->contains(point.id); });
     code = worse(code, console.codeOf(rehearseOne(one.plan, engine, options, console)));
     if (code == kInterrupted) break;
   }

@@ -96,7 +96,7 @@ std::string trials(unsigned number) { return base::counted(number, "trial"); }
 
 /// Re-reads metrics of one study from the kept output of its commands. Returns kSomeUndecided if some trials could not
 /// be read again: their old values no longer count.
-Exit extractOne(const plan::Plan& plan, const MeasuredOptions& options, const Console& console) {
+Exit extractOne(const Plan& plan, const MeasuredOptions& options, const Console& console) {
   engine::Resources resources;
   TRY(addResources(options.machine, resources));
   auto outcome = TRY(engine::extract(plan, options.results, resources.command_worker));

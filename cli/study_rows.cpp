@@ -42,10 +42,9 @@ std::optional<dataset::RowsSource> rowsOf(const json::Object& parameters, const 
   if (const auto name = parameters.getString("model"))
     if (const auto config = llama::namedConfig(*name)) rows.vocabulary = config->vocabulary;
   if (!rows.model_folder.empty())
-    if (auto config = llama::readConfig(rows.model_folder))
+    // The plan has a note about a folder that cannot be read.
+    if (const auto config = expectedToOptional(llama::readConfig(rows.model_folder)))
       rows.vocabulary = config->vocabulary;
-    else
-      consumeError(config.takeError());  // the plan has a note about it
   return source;
 }
 
@@ -55,15 +54,15 @@ std::string keyOf(const json::Object& parameters) {
        {"data", "template", "row_limit", "max_length", "tokenizer", "model", "validation", "questions"})
     if (const auto* value = parameters.get(name)) key[name] = *value;
   key["pairs"] = parameters.getString("method") == StringRef("dpo");
-  return base::canonicalJson(json::Value(std::move(key)));
+  return canonicalJson(json::Value(std::move(key)));
 }
 
-Error checkRows(const plan::Plan& plan, const std::optional<std::set<std::string>>& chosen,
+Error checkRows(const Plan& plan, const std::optional<std::set<std::string>>& chosen,
                 std::vector<std::string>* in_part) {
   const bool evaluates =
-      std::ranges::any_of(plan.design.kinds, [](const auto& kind) { return kind.kind == plan::TrialKind::Quality; });
+      std::ranges::any_of(plan.design.kinds, [](const auto& kind) { return kind.kind == TrialKind::Quality; });
   std::set<std::string> seen;
-  for (const plan::Point& point : plan.points) {
+  for (const Point& point : plan.points) {
     if (plan.workloads[point.workload].name != "llm.finetune" || !point.startable()) continue;
     if ((chosen && !chosen->contains(point.id)) || !seen.insert(keyOf(point.parameters)).second) continue;
     auto source = rowsOf(point.parameters, plan.root);

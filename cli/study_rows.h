@@ -31,7 +31,7 @@ inline constexpr uint64_t kPlannedBytes = 64 << 20;
 /// Reads the rows of all points that are started (of those in `chosen`), and refuses what their trials would refuse.
 /// Missing files are left to the engine. With `in_part` each file is read up to kPlannedBytes, and those that have more
 /// are listed there as "FILE after row N".
-Error checkRows(const plan::Plan& plan, const std::optional<std::set<std::string>>& chosen,
+Error checkRows(const Plan& plan, const std::optional<std::set<std::string>>& chosen,
                 std::vector<std::string>* in_part = nullptr);
 
 }  // namespace expc::cli

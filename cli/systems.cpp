@@ -50,7 +50,7 @@ std::optional<check::System> measuredSystem(const store::Store& store) {
   // there is any.
   std::ranges::stable_partition(sessions, [](const auto* session) { return session->onNullCards(); });
   for (const store::Session* session : llvm::reverse(sessions)) {
-    const auto environment = expectedToOptional(base::parseJson(session->environment_json));
+    const auto environment = expectedToOptional(parseJson(session->environment_json));
     const json::Object* object = environment ? environment->getAsObject() : nullptr;
     if (const json::Object* system = object ? object->getObject("system") : nullptr)
       return check::systemFromJson("local", *system);
@@ -62,7 +62,7 @@ std::optional<check::System> measuredSystem(const store::Store& store) {
 
 Expected<check::System> localSystem(const MachineOptions& options) {
   auto null_gpus = TRY(nullGpusOf(options));
-  const machine::Machine machine = machine::probe(null_gpus);
+  const Machine machine = machine::probe(null_gpus);
   std::vector<machine::Slot> slots = TRY(machine::slots(machine, options.devices));
   check::System system = check::System::unknown("local");
   // An allocation that cannot be read leaves the number of nodes unknown; a run reports the error.

@@ -33,8 +33,8 @@ namespace {
 
 /// Prints the breakdown of time for every pair of points with this change, and counts the pairs that lack profile
 /// trials.
-Exit showExplanation(const describe::Findings& findings, const ReportOptions& options, const Console& console) {
-  const plan::Plan& plan = findings.plan;
+Exit showExplanation(const Findings& findings, const ReportOptions& options, const Console& console) {
+  const Plan& plan = findings.plan;
   auto pairs = describe::pairsOf(plan, options.explain);
   if (!pairs) return failure("{}", base::printable(toString(pairs.takeError())));
   std::vector<report::Block> parts;
@@ -105,11 +105,10 @@ Expected<store::Store> openStore(const std::string& folder, const Console* conso
   return store;
 }
 
-Exit showVerdicts(const plan::Plan& plan, const store::Results& results, const ReportOptions& options,
-                  const Console& console) {
+Exit showVerdicts(const Plan& plan, const Results& results, const ReportOptions& options, const Console& console) {
   // Judged once; the page, the text and the exit code all come from it.
-  const describe::Conclusions judgement = simulate::judge(plan, results);
-  const describe::Findings findings{plan, judgement, results};
+  const Conclusions judgement = simulate::judge(plan, results);
+  const Findings findings{plan, judgement, results};
   if (!options.explain.empty()) return showExplanation(findings, options, console);
   if (options.format != Format::Text && options.format != Format::Json)
     return drawOne(report::namedCharts(findings), options, console);
@@ -147,8 +146,7 @@ Exit showVerdicts(const plan::Plan& plan, const store::Results& results, const R
   return (page_failed && !options.html.empty()) || !printed ? kError : judge::exitCode(judgement);
 }
 
-std::optional<rehearsal::Study> rehearsedOf(const plan::Plan& plan, const std::string& results,
-                                            const Console& console) {
+std::optional<rehearsal::Study> rehearsedOf(const Plan& plan, const std::string& results, const Console& console) {
   Expected<rehearsal::Study> found = rehearsal::read(results, plan.study);
   if (found) return std::move(*found);
   console.message("cannot read the rehearsal: {}", toString(found.takeError()));
@@ -182,7 +180,7 @@ Exit report(const ReportOptions& options, const Console& console) {
   TRY(canShow(options, plans.size()));
   int code = kSuccess;
   for (const ChosenPlan& one : plans) {
-    const store::Results results =
+    const Results results =
         options.machine.null_gpus.empty() ? store->load(one.plan) : store->loadLatest(one.plan, true);
     // The store is not needed after the last study. For a large study it is a fifth of all memory, and judging needs
     // the most.

@@ -395,7 +395,7 @@ struct AssertionChecker {
     const int index = findNamed(study.references, wanted);
     if (index < 0) {
       // A reference that was refused, or does not fit this study, was reported.
-      if (const auto* refused = base::entryOf(context.declared_references, wanted))
+      if (const auto* refused = entryOf(context.declared_references, wanted))
         return context.context.note(declaration.like->parts.back().range, *refused);
       return void(diag::unknownName(emitter, declaration.like->range, "reference", wanted, namesOf(study.references)));
     }

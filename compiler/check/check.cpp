@@ -26,7 +26,7 @@ static void openScopes(Program& program) {
 /// Notes that the words of an import mean the beginning of the imported file.
 static void noteImports(Context& context, const ModuleScope& scope) {
   for (const ast::Import& import : scope.ast->imports) {
-    const auto* bound = base::entryOf(scope.imports, load::boundName(import));
+    const auto* bound = entryOf(scope.imports, load::boundName(import));
     if (!bound || !*bound) continue;
     const source::Range file{(*bound)->ast->file, 0, 0};
     context.note(import.target_range, file);

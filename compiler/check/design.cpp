@@ -78,7 +78,7 @@ struct DesignChecker {
     }
     const Settings& settings = at->second.settings;
     // Either steps or epochs give the length.
-    const Setting *steps = base::entryOf(settings, "steps"), *epochs = base::entryOf(settings, "epochs");
+    const Setting *steps = entryOf(settings, "steps"), *epochs = entryOf(settings, "epochs");
     if (steps && epochs) diag::duplicateName(emitter, epochs->range, "length of trials", "epochs", steps->range);
   }
 
@@ -165,7 +165,7 @@ struct DesignChecker {
                                "go after `repeat`, as in `repeat 20 looks at 8, 14`"));
     // The setting itself was added before, or refused.
     const Design::Kind& block = design.kinds[kind];
-    const Setting* repeat = base::entryOf(block.settings, "repeat");
+    const Setting* repeat = entryOf(block.settings, "repeat");
     if (!repeat) return;
     std::vector<Look>& planned = design.kinds[kind].looks;
     for (const auto& expr : setting.looks) {

@@ -114,7 +114,7 @@ FormulaPtr Context::build(const ast::Expr& expr, const ExpressionScope& place, c
 std::optional<Unit> Context::unit(std::string_view name, ModuleScope& scope, bool* refused) {
   return findUnit(name, [&](std::string_view part) -> std::optional<Unit> {
     const auto declared = [&](ModuleScope& where) -> std::optional<Unit> {
-      LetEntry* const found = base::entryOf(where.units, part);
+      LetEntry* const found = entryOf(where.units, part);
       if (!found) return std::nullopt;
       const FormulaPtr one = let(*found, {&where});
       const auto* number = one->isConstant() ? std::get_if<Value::Number>(&one->constant.node) : nullptr;
@@ -248,7 +248,7 @@ FormulaPtr Context::systemProperty(const ast::QualifiedName& name, const Site& a
 }
 
 ModuleScope* Context::module(const ast::Identifier& word, ModuleScope& scope) {
-  if (const auto* found = base::entryOf(scope.imports, word.name)) {
+  if (const auto* found = entryOf(scope.imports, word.name)) {
     if (*found) note(word.range, {(*found)->ast->file, 0, 0});
     // Null if the import failed, which was reported.
     return *found;
@@ -504,7 +504,7 @@ void Context::lookUp(const ast::Expr& expr, const ExpressionScope& place) {
 }
 
 FormulaPtr Context::letOf(NameMap<LetEntry>& lets, const ast::Identifier& word, const Site& at) {
-  LetEntry* const found = base::entryOf(lets, word.name);
+  LetEntry* const found = entryOf(lets, word.name);
   if (!found) return nullptr;
   note(word.range, found->declaration->name.range);
   const FormulaPtr named = let(*found, at.place);
@@ -516,7 +516,7 @@ FormulaPtr Context::let(LetEntry& entry, const ExpressionScope& place) {
   const ast::Identifier& word = entry.declaration->name;
   // It reads itself, directly or through others.
   if (entry.state == LetEntry::State::Active) {
-    const bool is_unit = base::entryOf(place.module->units, word.name) == &entry;
+    const bool is_unit = entryOf(place.module->units, word.name) == &entry;
     return error(emitter.emit(word.range, LetCycle, is_unit ? "unit" : "let", word.name));
   }
   if (tooDeep(word.range)) return error();

@@ -127,10 +127,10 @@ void Names::sort() {
   occurrences_.erase(again.begin(), again.end());
 }
 
-std::optional<unsigned> Names::declaredAt(source::Range range) const { return base::valueIn(declared_, keyOf(range)); }
+std::optional<unsigned> Names::declaredAt(source::Range range) const { return valueIn(declared_, keyOf(range)); }
 
 std::optional<unsigned> Names::find(SymbolKind kind, std::string_view name, std::optional<unsigned> parent) const {
-  return parent ? base::valueIn(named_, std::tuple(*parent, kind, std::string(name))) : std::nullopt;
+  return parent ? valueIn(named_, std::tuple(*parent, kind, std::string(name))) : std::nullopt;
 }
 
 const Occurrence* Names::at(source::FileId file, uint32_t offset) const {

@@ -33,7 +33,7 @@ const Workload* resolve(Context& context, ModuleScope& scope, const ast::Qualifi
   const ast::Identifier& last = name.parts.back();
   const ModuleScope* where = context.scopeOf(name, scope);
   if (!where) return nullptr;
-  const auto* found = base::entryOf(where->services, last.name);
+  const auto* found = entryOf(where->services, last.name);
   if (!found || name.parts.size() > 2) {
     unknownName(context.emitter, "service", last, namesOf(where->services));
     return nullptr;

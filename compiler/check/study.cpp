@@ -26,7 +26,7 @@ const Workload* findWorkload(Context& context, ModuleScope& scope, const ast::Qu
   const ast::Identifier& last = name.parts.back();
   const ModuleScope* where = context.scopeOf(name, scope);
   if (!where) return nullptr;
-  if (const auto* found = base::entryOf(where->workloads, last.name); found && name.parts.size() <= 2) {
+  if (const auto* found = entryOf(where->workloads, last.name); found && name.parts.size() <= 2) {
     context.note(last.range, (*found)->range);
     return *found;
   }
@@ -319,7 +319,7 @@ static void checkParts(StudyContext& context, size_t before) {
   // Resolve each let once, so that mistakes in unused ones are reported. They may read parameters; where a
   // constant is wanted, such a let is reported as not constant.
   for (const ast::LetDecl& let : context.declaration->lets)
-    if (auto* entry = base::entryOf(context.lets, let.name.name)) context.context.let(*entry, context.place());
+    if (auto* entry = entryOf(context.lets, let.name.name)) context.context.let(*entry, context.place());
   checkAllArguments(context);
   checkFactors(context);
   checkNoArgumentMissing(context);

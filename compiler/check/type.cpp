@@ -24,7 +24,7 @@ std::optional<Type> countedIn(Context& context, const ast::Identifier& name, Mod
   const auto unit = context.unit(name.name, scope);
   // A derived unit (`unit krow = 1000row`) names no type of its own.
   if (!unit || unit->dimension != Dimension::ofOwn(name.name)) return std::nullopt;
-  if (const auto* declared = base::entryOf(scope.units, name.name))
+  if (const auto* declared = entryOf(scope.units, name.name))
     context.note(name.range, declared->declaration->name.range);
   return Type::number(unit->dimension);
 }
@@ -59,7 +59,7 @@ Type namedType(Context& context, const ast::QualifiedName& name, ModuleScope& sc
   if (auto simple = simpleType(last.name); simple && name.parts.size() == 1) return *simple;
   ModuleScope* where = context.scopeOf(name, scope);
   if (!where) return Type::error();
-  if (const auto* found = base::entryOf(where->enums, last.name); found && name.parts.size() <= 2) {
+  if (const auto* found = entryOf(where->enums, last.name); found && name.parts.size() <= 2) {
     context.note(last.range, (*found)->range);
     return Type::of(**found);
   }

@@ -96,7 +96,7 @@ void declareLets(WorkloadScope& of) {
   // A let that reads files is refused at its use outside of estimates (letOf).
   place.lookups = true;
   for (const ast::LetDecl& let : of.declaration.lets)
-    if (auto* entry = base::entryOf(of.lets, let.name.name)) of.context.let(*entry, place);
+    if (auto* entry = entryOf(of.lets, let.name.name)) of.context.let(*entry, place);
 }
 
 /// Declares the lets of a workload and the conditions under which its parameters exist.

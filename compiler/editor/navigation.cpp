@@ -261,7 +261,7 @@ Value entry(const Query& query, const Parts& parts, unsigned id) {
         children.push_back(shape(query, use.name.parts.back(), use.range, kindOf(SymbolKind::Label),
                                  writtenShort(query.analysis, use.name.range)));
   // The parts of a preset are changes of the study's own and would only repeat its names.
-  if (const auto* found = base::entryOf(parts, id); found && symbol.kind != SymbolKind::Preset)
+  if (const auto* found = entryOf(parts, id); found && symbol.kind != SymbolKind::Preset)
     for (const unsigned part : *found) children.push_back(entry(query, parts, part));
   return shape(query, {symbol.name, symbol.range}, symbol.whole, kindOf(symbol.kind), detailOf(query.analysis, symbol),
                std::move(children));

@@ -65,7 +65,7 @@ Server::Server(load::FileSystem disk, std::string library, std::string version, 
 
 void Server::enqueue(const Deframer::Item& item) {
   if (!item.error.empty()) return fail(nullptr, kParseError, "skipped " + item.error);
-  Expected<Value> value = base::parseJson(item.body);
+  Expected<Value> value = parseJson(item.body);
   if (!value) return fail(nullptr, kParseError, jsonText(toString(value.takeError())));
   take(std::move(*value));
 }

@@ -27,7 +27,7 @@ using json::Value;
 /// The items sorted by their canonical text: declarations have no order.
 Array sorted(Array items) {
   std::vector<std::pair<std::string, Value>> keyed;
-  for (Value& item : items) keyed.emplace_back(base::canonicalJson(item), std::move(item));
+  for (Value& item : items) keyed.emplace_back(canonicalJson(item), std::move(item));
   std::ranges::sort(keyed, [](const auto& a, const auto& b) { return a.first < b.first; });
   Array result;
   for (auto& [key, item] : keyed) result.push_back(std::move(item));
@@ -249,7 +249,7 @@ Object meaningOf(const plan::Plan& head, const points::Prepared& prepared) { ret
 std::string digestOf(Object meaning) {
   for (auto& [section, items] : meaning)
     if (Array* array = items.getAsArray()) items = sorted(std::move(*array));
-  return base::shortHash(base::canonicalJson(std::move(meaning)));
+  return base::shortHash(canonicalJson(std::move(meaning)));
 }
 
 }  // namespace expc::lower

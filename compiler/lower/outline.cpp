@@ -170,7 +170,7 @@ struct Outliner {
       if (measured.contains(kind)) plan.design.kinds.push_back(kindDesign(kind, block));
     // A setting of the whole design, if it is stated; the plan's defaults stay otherwise.
     const auto set = [&](std::string_view name) -> std::optional<check::Rational> {
-      const check::Setting* found = base::entryOf(selected.design.settings, std::string(name));
+      const check::Setting* found = entryOf(selected.design.settings, std::string(name));
       return found ? std::optional(found->value) : std::nullopt;
     };
     if (auto seed = set("seed")) plan.design.seed = uint64_t(seed->numerator());
@@ -189,17 +189,17 @@ struct Outliner {
     design.kind = kind;
     // A setting of this kind of trial, or its default.
     auto value = [&](const char* name, int64_t otherwise) {
-      const check::Setting* found = base::entryOf(block.settings, name);
+      const check::Setting* found = entryOf(block.settings, name);
       return found ? found->value.numerator() : otherwise;
     };
     design.repeat = design.repeat_most = unsigned(value("repeat", 1));
-    if (const auto* repeat = base::entryOf(block.settings, "repeat"); repeat && repeat->most)
+    if (const auto* repeat = entryOf(block.settings, "repeat"); repeat && repeat->most)
       design.repeat_most = unsigned(repeat->most->numerator());
     for (const check::Until& until : block.until)
       design.until.push_back(
           {study.nameOf(until.comparison, until.metric), until.half_width.toDouble(), until.relative});
     const auto seconds = [&](const char* name) {
-      const check::Setting* found = base::entryOf(block.settings, name);
+      const check::Setting* found = entryOf(block.settings, name);
       return found ? std::optional(found->value.toDouble()) : std::nullopt;
     };
     design.timeout_seconds = seconds("timeout");
@@ -212,7 +212,7 @@ struct Outliner {
       if (built_in || block.settings.contains(name)) design.settings[name] = value(name, otherwise);
     };
     // Trials count only together with those whose services lived as long.
-    if (const auto* restart = base::entryOf(selected.design.settings, "restart"); restart && restart->value.sign() != 0)
+    if (const auto* restart = entryOf(selected.design.settings, "restart"); restart && restart->value.sign() != 0)
       design.settings["restart"] =
           base::wordOf(plan::words::kRestart, static_cast<plan::Restart>(restart->value.numerator()));
     const bool quality = kind == plan::TrialKind::Quality;

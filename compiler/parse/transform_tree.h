@@ -85,7 +85,7 @@ struct TreeReader {
   }
 
   /// The doc comment in front of a node; "" if there is none.
-  std::string doc(uint32_t index) const { return base::valueIn(tree.docs, node(index).first_token).value_or(""); }
+  std::string doc(uint32_t index) const { return valueIn(tree.docs, node(index).first_token).value_or(""); }
 
   /// Reports commas in a row in a list in brackets; a comma before the closing bracket is allowed. `what` is the
   /// missing item. The grammar reads both, since this message is clearer than its own.

@@ -99,8 +99,8 @@ void Lints::repetitions(const check::Criterion& criterion, const Survey::OfCrite
   const uint64_t cells = counts.asked();
   if (!criterion.confidence || cells == 0) return;
   const auto read = kindOf(study, criterion);
-  const check::Design::Kind* kind = read ? base::entryOf(selected.design.kinds, *read) : nullptr;
-  const check::Setting* repeat = kind ? base::entryOf(kind->settings, "repeat") : nullptr;
+  const check::Design::Kind* kind = read ? entryOf(selected.design.kinds, *read) : nullptr;
+  const check::Setting* repeat = kind ? entryOf(kind->settings, "repeat") : nullptr;
   if (!repeat) return;
   unsigned have = mostRepetitions(*repeat);
   const std::vector<check::Look>& looks = kind->looks;
@@ -129,7 +129,7 @@ void Lints::repetitions(const check::Criterion& criterion, const Survey::OfCrite
 /// Reports `until` rules whose interval needs more repetitions than the design allows.
 void Lints::until() const {
   for (const auto& [kind, block] : selected.design.kinds) {
-    const check::Setting* repeat = base::entryOf(block.settings, "repeat");
+    const check::Setting* repeat = entryOf(block.settings, "repeat");
     if (block.until.empty() || !repeat) continue;
     unsigned have = mostRepetitions(*repeat), needed = stats::minimumPairs(stats::confidenceUnderWidthStop(0.95));
     if (have >= needed || !reported.fresh(diag::Kind::UntilNeverHolds, nullptr, repeat->range)) continue;
@@ -140,11 +140,11 @@ void Lints::until() const {
 
 /// Reports a budget that the trials exceed even if each only started a process.
 void Lints::budget() const {
-  const check::Setting* budget = base::entryOf(selected.design.settings, "budget");
+  const check::Setting* budget = entryOf(selected.design.settings, "budget");
   if (!budget) return;
   uint64_t trials = 0;
   for (const auto& [kind, block] : selected.design.kinds)
-    if (const auto* repeat = base::entryOf(block.settings, "repeat"))
+    if (const auto* repeat = entryOf(block.settings, "repeat"))
       trials += survey.points * uint64_t(repeat->value.numerator());
   if (budget->value.toDouble() >= double(trials) * kLeastSeconds) return;
   if (!reported.fresh(diag::Kind::BudgetTooSmall, nullptr, budget->range)) return;

@@ -115,7 +115,7 @@ std::optional<plan::Claim> JoinedClaim::quantified(const check::Claim& declared,
   for (const auto& levels : combinations(all, cells_[cells.front()].levels.size())) {
     Cells own;
     for (const Bound& bound : all)
-      if (const auto* at = base::entryOf(bound.cells, keyOf(bound.factors, levels)))
+      if (const auto* at = entryOf(bound.cells, keyOf(bound.factors, levels)))
         own.insert(own.end(), at->begin(), at->end());
     if (auto child = node(declared, depth + 1, quantifier + 1, own)) claim.children.push_back(std::move(*child));
   }

@@ -31,7 +31,7 @@ Object identity(const check::Workload& workload) {
   if (workload.command) {
     Object identity{{"command", argumentsJson(workload.command->written)}, {"version", workload.version}};
     Array inside, services;
-    for (const plan::CommandMetric& key : workload.command->inside) inside.push_back(base::jsonText(key.name));
+    for (const plan::CommandMetric& key : workload.command->inside) inside.push_back(jsonText(key.name));
     for (const auto& written : workload.command->written_services) services.push_back(argumentsJson(written));
     // A process that goes through levels measures something else than one with a single level. Points of other
     // workloads keep the ids that they had before there were any of these.
@@ -51,7 +51,7 @@ bool isDefault(const check::Use& use, unsigned parameter, const check::Value& va
 
 /// `"name":value`
 std::string member(const std::string& name, const json::Value& value) {
-  return base::canonicalJson(name) + ":" + base::canonicalJson(value);
+  return canonicalJson(name) + ":" + canonicalJson(value);
 }
 
 /// The value of a computed argument; nothing where it has none, which Space::compile has reported.
@@ -82,7 +82,7 @@ json::Value toJson(const check::Value& value, bool exact) {
     if (number->isInteger()) return number->numerator();
     return number->toDouble();
   }
-  if (auto* text = std::get_if<std::string>(&value.node)) return base::jsonText(*text);
+  if (auto* text = std::get_if<std::string>(&value.node)) return jsonText(*text);
   if (auto* composite = std::get_if<check::CompositeValue>(&value.node)) {
     // Records are objects, whose canonical text sorts the fields.
     if (composite->kind != check::Type::Kind::Record) return writeAll(composite->parts, exact);
@@ -142,7 +142,7 @@ PointWriter::PointWriter(const Space& space) : space_(space), at_(space.selected
     Labels labels{factor, {}};
     const std::string& name = study.factors[factor].name;
     for (const check::Level& level : study.factors[factor].levels)
-      labels.texts.push_back(member(name, base::jsonText(level.label)));
+      labels.texts.push_back(member(name, jsonText(level.label)));
     // The entry for points without a level.
     labels.texts.push_back(member(name, nullptr));
     labels_.push_back(std::move(labels));
@@ -161,7 +161,7 @@ PointWriter::Use PointWriter::compile(const Space& space, unsigned index) {
   // keys.
   Object document = identity(*use.workload);
   document["parameters"] = Object{};
-  std::string text = base::canonicalJson(std::move(document));
+  std::string text = canonicalJson(std::move(document));
   const std::string marker = "\"parameters\":{";
   size_t at = text.find(marker + "}") + marker.size();
   result.prefix = text.substr(0, at);

@@ -6,7 +6,6 @@ namespace expc::plan {
 namespace {
 
 using base::JsonPath;
-using base::JsonRecord;
 using json::Array;
 using json::Value;
 
@@ -41,7 +40,7 @@ Array toJson(const std::vector<Note>& notes) {
   Array array;
   for (const Note& note : notes) {
     if (note.code == Note::Said)
-      array.push_back(base::jsonText(note.said));
+      array.push_back(jsonText(note.said));
     else
       array.push_back(base::written(note));
   }

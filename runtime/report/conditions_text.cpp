@@ -72,7 +72,7 @@ std::string widenedNotice(const Plan& plan, const Judgement& judgement, const st
       return false;
     const auto [low, high] = std::ranges::minmax_element(one.values);
     return std::isfinite(one.interval->low) && std::isfinite(one.interval->high) &&
-           (one.interval->low < *low || one.interval->high > *high);
+           (*low > one.interval->low || *high < one.interval->high);
   };
   std::string first;
   double worth = 0;

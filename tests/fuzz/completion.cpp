@@ -53,7 +53,8 @@ std::vector<std::string> offered(const std::vector<std::string>& arguments) {
   for (const char* name : {"--study", "--preset", "--system", "--diff", "-D"}) plan->add_option(name, texts, "");
 
   Printed printed;
-  const int code = cli::printCompletion(app, arguments, cli::Console(cli::ColourMode::Never));
+  const cli::Console console(cli::ColourMode::Never);
+  const int code = console.codeOf(cli::printCompletion(app, arguments, console));
   const std::string whole = printed.take();
   hold(code == cli::kSuccess, "there is an answer, maybe none");
   hold(whole.empty() || whole.back() == '\n', "each word is a line");

@@ -91,7 +91,7 @@ void ImagesInspection::judgeCopies(std::vector<Problem>& problems) const {
     if (!facts_[item].damage.empty()) continue;
     const bool test = item >= train_;
     const auto [first, fresh] = (test ? known_test : known).try_emplace(facts_[item].digest, item);
-    const int64_t earlier = fresh ? base::valueIn(known, facts_[item].digest).value_or(item) : first->second;
+    const int64_t earlier = fresh ? valueIn(known, facts_[item].digest).value_or(item) : first->second;
     if (earlier == item) continue;
     if (label(earlier) != label(item)) {
       if (other.empty()) other = nameOf(earlier);

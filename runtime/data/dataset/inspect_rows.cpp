@@ -232,7 +232,7 @@ void RowsInspection::judgeCopies(const Part& train, const Part& judged,
   } same{""}, alike{"but for case and white space "};
   for (size_t i = 0; i < judged.facts.size(); ++i) {
     const auto add_if = [&](const auto& known, uint64_t digest, Copies& copies) {
-      const int64_t* at = base::entryOf(known, digest);
+      const int64_t* at = entryOf(known, digest);
       if (!at || (&judged == &train && *at == judged.numbers[i])) return false;
       if (copies.rows.empty()) copies.first = *at;
       copies.rows.push_back(judged.numbers[i]);

@@ -127,7 +127,7 @@ class Attempt {
       return failure("{} classes do not fit into a packed file", header_.classes);
     header_.pixels_at = data::packedPixelsAt(header_);
     header_.file_bytes = header_.pixels_at + header_.images() * header_.imageBytes();
-    file_ = base::Descriptor(::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    file_ = Descriptor(::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (file_ < 0) return files::systemError(path_, errno);
     // If the disk is too small, fallocate says so now rather than after all images are decoded. Some file systems
     // cannot do it.
@@ -199,7 +199,7 @@ class Attempt {
   const Chosen& chosen_;
   const PackOptions& options_;
   const data::Preparer preparer_;
-  base::Descriptor file_;
+  Descriptor file_;
   data::PackedHeader header_{};
   std::vector<std::string> names_;
   std::vector<uint64_t> sums_;

@@ -188,7 +188,7 @@ Error fill(const fs::path& root, const ShapeOptions& options, const base::Tick& 
   TRY(writeFile(root / kMark, {reinterpret_cast<const uint8_t*>(mark.data()), mark.size()}));
   // One syncfs for all files is far cheaper than an fsync for each, and the folder is moved to its place only
   // afterwards.
-  const base::Descriptor folder(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor folder(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder >= 0 && ::syncfs(folder) == 0) return Error::success();
   return files::systemError(root.string(), errno);
 }

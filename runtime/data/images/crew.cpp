@@ -120,13 +120,13 @@ constexpr std::chrono::seconds kPatience{5};
 
 /// Two connected sockets for packets.
 struct SocketPair {
-  base::Descriptor near, far;
+  Descriptor near, far;
 
   /// False, with errno set, if the system has none left.
   bool open() {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
-    near = base::Descriptor(ends[0]), far = base::Descriptor(ends[1]);
+    near = Descriptor(ends[0]), far = Descriptor(ends[1]);
     return true;
   }
 };
@@ -176,7 +176,7 @@ class ProcessCrew : public Crew {
  private:
   struct Worker {
     pid_t pid = -1;
-    base::Descriptor jobs;
+    Descriptor jobs;
   };
 
   Error fork(unsigned number);
@@ -191,7 +191,7 @@ class ProcessCrew : public Crew {
   std::shared_ptr<void> shared_;            // memory shared with the workers
   std::atomic<bool>* abandoned_ = nullptr;  // in that memory
   SocketPair results_;                      // near: ours; far: the workers'
-  base::Descriptor interrupt_;              // an eventfd that ends a waiting receive()
+  Descriptor interrupt_;                    // an eventfd that ends a waiting receive()
   std::vector<Worker> workers_;
 
   std::mutex mutex_;                   // guards the map
@@ -205,7 +205,7 @@ Error ProcessCrew::start() {
   if (!shared_) return systemError("no shared memory for worker processes");
   abandoned_ = new (shared_.get()) std::atomic<bool>(false);
   if (!results_.open()) return systemError("no result queue");
-  interrupt_ = base::Descriptor(eventfd(0, EFD_CLOEXEC));
+  interrupt_ = Descriptor(eventfd(0, EFD_CLOEXEC));
   if (interrupt_ < 0) return systemError("no event for worker processes");
   for (unsigned i = 0; i < options_.workers; ++i) TRY(fork(i));
   // The workers' end is closed here, so that it closes with the last worker.

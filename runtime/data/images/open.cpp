@@ -93,7 +93,7 @@ Error gather(const std::string& root, const std::string& below, int depth, Below
 Expected<ArrayRef<uint8_t>> fileBytes(const std::string& path) {
   static thread_local std::vector<uint8_t> memory;
   // O_NONBLOCK: a named pipe that is called like an image must not block the loader.
-  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status{};
   if (file < 0 || ::fstat(file, &status) != 0) return files::systemError(path, errno);
   if (!S_ISREG(status.st_mode)) return failure("{}: not a file", path);

@@ -255,7 +255,7 @@ Expected<json::Value> readJsonFile(const std::string& path) {
   // A Git LFS pointer or a compressed file is a common slip; its error says what the file is.
   if (const auto form = files::formOf(file->getBuffer()); !form.empty())
     return failure("{}: not JSON but {}", path, form);
-  return prefixed(path, base::parseJson(file->getBuffer()));
+  return prefixed(path, parseJson(file->getBuffer()));
 }
 
 Expected<Config> readConfig(const std::string& folder) {

@@ -125,7 +125,7 @@ Expected<File> File::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, const std
         "it announces a header of {} bytes, but {} are there and {} allowed: truncated, or not a safetensors file",
         length, all.size() - kPrefix, kLargestHeader));
   const StringRef header = all.substr(kPrefix, length);
-  auto json = base::parseJson(header);
+  auto json = parseJson(header);
   if (!json) return unless("header is not JSON: " + toString(json.takeError()));
   const auto* object = json->getAsObject();
   if (!object) return failure("{}: header is not a JSON object", name);
@@ -166,7 +166,7 @@ Expected<File> File::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, const std
 std::string File::digest() const { return digestOf({llvm::arrayRefFromStringRef(buffer_->getBuffer())}); }
 
 const TensorInfo* File::find(StringRef name) const {
-  const size_t* found = base::entryOf(index_, name);
+  const size_t* found = entryOf(index_, name);
   return found ? &tensors_[*found] : nullptr;
 }
 

@@ -99,7 +99,7 @@ bool isNothing(const json::Value& value) {
 
 /// The error of a field's value.
 Error refused(StringRef name, const json::Value& value, const std::string& why) {
-  const std::string text = base::canonicalJson(value);
+  const std::string text = canonicalJson(value);
   return failure("'{}' is {}, {}", name, text.size() > 40 ? json::fixUTF8(text.substr(0, 40)) + "…" : text, why);
 }
 
@@ -145,13 +145,13 @@ Expected<RowPart> partOf(const json::Object& row, StringRef column) {
   constexpr llvm::StringLiteral kHeldOut[] = {"validation", "valid", "val", "dev", "eval"};
   if (is_contained(kHeldOut, name)) return RowPart::HeldOut;
   return failure("'{}' is {}, expected train, validation or test, or true for a row that is held out", column,
-                 json::fixUTF8(StringRef(base::canonicalJson(*value)).take_front(40)));
+                 json::fixUTF8(StringRef(canonicalJson(*value)).take_front(40)));
 }
 
 /// The text of a value that may be JSON within a string, as OpenAI's rows have arguments and tools.
 std::string unwrapped(const json::Value* value, StringRef raw) {
   const auto text = value ? value->getAsString() : std::nullopt;
-  return text && base::parseJson(*text) ? text->str() : raw.str();
+  return text && parseJson(*text) ? text->str() : raw.str();
 }
 
 /// The one call of an assistant's message, as Llama 3.1's chat template writes it. `raw` is the message's text.

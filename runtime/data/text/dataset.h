@@ -42,7 +42,7 @@ struct DatasetOptions {
   /// The bytes of rows after which no further row is read; 0: no limit.
   uint64_t byte_limit = 0;
   /// The column that says which rows are held out; "": no row is.
-  std::string part_column;
+  std::string part_column = {};
 };
 
 /// One row: a conversation, or a pair of them.

@@ -66,7 +66,7 @@ std::vector<RawPart> partsOf(StringRef text, char open) {
 
 /// The characters of a JSON string.
 std::string charactersOf(StringRef text) {
-  const auto value = expectedToOptional(base::parseJson(text));
+  const auto value = expectedToOptional(parseJson(text));
   return value ? value->getAsString().value_or("").str() : "";
 }
 

@@ -71,7 +71,7 @@ class JsonRows : public RowReader {
     auto length = TRY(rowLength());
     cut_ = length;
     if (!json::isUTF8(rest_.take_front(length))) return notUtf8("it");
-    auto value = base::parseJson(rest_.take_front(length));
+    auto value = parseJson(rest_.take_front(length));
     if (!value) return failure("it is not JSON: {}", value.takeError());
     auto* object = value->getAsObject();
     if (!object)

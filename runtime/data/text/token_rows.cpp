@@ -249,10 +249,10 @@ static Error checkChatTemplate(const std::string& folder, std::vector<std::strin
     own = (*text)->getBuffer().str();
   } else {
     const auto config = expectedToOptional(files::map(folder + "/tokenizer_config.json"));
-    const auto json = config ? expectedToOptional(base::parseJson((*config)->getBuffer())) : std::nullopt;
+    const auto json = config ? expectedToOptional(parseJson((*config)->getBuffer())) : std::nullopt;
     const auto* object = json ? json->getAsObject() : nullptr;
     // Some models have a list of named templates.
-    if (const auto* value = object ? object->get("chat_template") : nullptr) own = base::canonicalJson(*value);
+    if (const auto* value = object ? object->get("chat_template") : nullptr) own = canonicalJson(*value);
   }
   if (!own.empty() && own.find("Environment: ipython") == std::string::npos)
     return failure("template: the chat template of {} is not Llama 3.1's, which chat writes: use template plain",

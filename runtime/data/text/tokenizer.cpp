@@ -170,7 +170,7 @@ Expected<std::string> Tokenizer::decode(ArrayRef<Token> tokens) const {
       text += bytes;
       continue;
     }
-    const auto* name = base::entryOf(special_names_, token);
+    const auto* name = entryOf(special_names_, token);
     if (!name) return failure("{}: no token {}", origin_, token);
     text += special_.all[*name].first;
   }

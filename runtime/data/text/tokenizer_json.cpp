@@ -216,7 +216,7 @@ Expected<std::string> readPattern(const Object& root) {
 }  // namespace
 
 Expected<Tokenizer> Tokenizer::parse(StringRef bytes, const std::string& name) {
-  auto json = base::parseJson(bytes);
+  auto json = parseJson(bytes);
   if (!json)
     return failure(
         "neither Hugging Face's tokenizer.json ({}) nor tiktoken's form, a token in base64 and its rank on each line",

@@ -128,7 +128,7 @@ std::string withoutBareWords(StringRef text) {
 /// Looks for bare words only if there may be some: copying a large text takes time.
 Expected<Value> parse(StringRef text) {
   const bool odd = text.contains("NaN") || text.contains("Infinity");
-  return base::parseJson(odd ? withoutBareWords(text) : text.str());
+  return parseJson(odd ? withoutBareWords(text) : text.str());
 }
 
 /// `text` from the first line that may begin an object or an array of some: "[" begins none in "[INFO] …".

@@ -41,7 +41,7 @@ struct Document {
   KeptOutput output;
   json::Object files;
 };
-constexpr auto kDocument = [](base::JsonRecord& io, Document& document) {
+constexpr auto kDocument = [](JsonRecord& io, Document& document) {
   ProgramEnd& end = document.output.end;
   io.required("wall", end.wall_seconds, "cpu_time", end.cpu_seconds, "peak", end.peak_bytes, "left_out",
               document.output.left_out, "files", document.files);
@@ -55,7 +55,7 @@ bool staysInside(const std::string& name) {
 
 /// Writes a file anew; removes it after an error.
 Error writeAll(const std::string& path, StringRef head, StringRef body) {
-  const base::Descriptor file(files::openLog(path));
+  const Descriptor file(files::openLog(path));
   if (file < 0) return failed(path, std::strerror(errno));
   int error = files::writeAll(file, head);
   if (error == 0) error = files::writeAll(file, body);
@@ -136,10 +136,10 @@ Error keepOutput(const std::string& path, const std::string& folder, const std::
       room -= size;
       coded = llvm::encodeBase64(text->getBuffer());
     }
-    kept.files[base::jsonText(name).getAsString()->str()] = std::move(coded);
+    kept.files[jsonText(name).getAsString()->str()] = std::move(coded);
   }
   if (!anything) return Error::success();
-  const std::string document = base::canonicalJson(base::JsonRecord::written(kept, kDocument));
+  const std::string document = canonicalJson(JsonRecord::written(kept, kDocument));
   /// Opening the file reports what is wrong.
   std::error_code ignored;
   // Only this one folder is made: if the results folder is gone, it must stay gone.
@@ -157,7 +157,7 @@ Error keepOutput(const std::string& path, const std::string& folder, const std::
 Expected<KeptOutput> unpackOutput(const std::string& path, const std::string& folder) {
   auto document = TRY(readDocument(path));
   const std::string quoted = fmt::format("'{}'", path);
-  auto value = TRY(prefixed(quoted, base::parseJson(document)));
+  auto value = TRY(prefixed(quoted, parseJson(document)));
   auto kept = TRY(prefixed(quoted, base::readRecord<Document>(value, "the kept output", kDocument)));
   for (const auto& [name, packed] : kept.files) {
     std::vector<char> text;

@@ -49,8 +49,8 @@ struct Question {
 
 /// Parses a question; `what` names it in errors. @param of_outputs whether it is about kept outputs
 Expected<Question> readQuestion(std::string_view text, const char* what, bool of_outputs) {
-  auto value = TRY(base::parseJson(text));
-  return base::readRecord<Question>(value, what, [&](base::JsonRecord& io, Question& question) {
+  auto value = TRY(parseJson(text));
+  return base::readRecord<Question>(value, what, [&](JsonRecord& io, Question& question) {
     io.required(EXPC_NAMED(question, metrics, command));
     if (of_outputs) io.required(EXPC_NAMED(question, outputs, root));
   });

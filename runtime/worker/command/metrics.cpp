@@ -200,7 +200,7 @@ Expected<double> MetricReader::valueOf(const CommandMetric& metric, const std::s
                                        std::vector<plan::Note>* notes) const {
   if (metric.take && metric.take->take == Take::Count && !isColumn(metric)) {
     auto file = TRY(textOf(metric, folder));
-    auto count = TRY(countIn(file->getBuffer(), metric, base::entryOf(patterns_, metric.name)));
+    auto count = TRY(countIn(file->getBuffer(), metric, entryOf(patterns_, metric.name)));
     return double(plan::taken(count, *metric.take));
   }
   std::string left;

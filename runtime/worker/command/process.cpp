@@ -166,7 +166,7 @@ bool reap(pid_t program, base::Clock::time_point start, ProgramEnd& end) {
 
 /// Starts the program and waits for its end. `signals` must be blocked, since they are waited for.
 Expected<ProgramEnd> run(const Program& program, const std::string& file, const sigset_t& signals) {
-  const base::Descriptor out(files::openLog(program.out)), err(files::openLog(program.err));
+  const Descriptor out(files::openLog(program.out)), err(files::openLog(program.err));
   if (out < 0 || err < 0) return failure("no file for the output: {}: {}", program.out, std::strerror(errno));
   std::vector<char*> argv;
   for (const std::string& argument : program.arguments) argv.push_back(const_cast<char*>(argument.c_str()));

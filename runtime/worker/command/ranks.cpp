@@ -28,7 +28,7 @@ struct RankEnd {
   std::string trial;
   ProgramEnd end;
 };
-constexpr auto kRankEnd = [](base::JsonRecord& io, RankEnd& rank) {
+constexpr auto kRankEnd = [](JsonRecord& io, RankEnd& rank) {
   io.required("trial", rank.trial, "began", rank.end.began_seconds, "wall", rank.end.wall_seconds, "cpu_time",
               rank.end.cpu_seconds, "peak", rank.end.peak_bytes, "least_peak", rank.end.least_peak);
 };
@@ -42,7 +42,7 @@ Expected<ProgramEnd> leftBy(const std::string& folder, unsigned rank, const std:
   while (true) {
     while (access(path.c_str(), F_OK) != 0) usleep(kLook);
     auto text = TRY(files::read(path));
-    auto value = TRY(base::parseJson(text->getBuffer()));
+    auto value = TRY(parseJson(text->getBuffer()));
     auto left = TRY(base::readRecord<RankEnd>(value, path, kRankEnd));
     if (left.trial == trial) return left.end;
     usleep(kLook);
@@ -75,8 +75,8 @@ Error joinRanks(const std::string& folder) {
   json::Array names;
   if (const auto* own = report->getArray("expc")) names = *own;
   for (const char* peak : {"device_memory_peak", "device_memory_allocated_peak"})
-    if (const auto* found = base::entryOf(numbers, peak)) joined[peak] = std::ranges::max(*found);
-  if (const auto* times = base::entryOf(numbers, "step_time")) {
+    if (const auto* found = entryOf(numbers, peak)) joined[peak] = std::ranges::max(*found);
+  if (const auto* times = entryOf(numbers, "step_time")) {
     const auto [least, most] = std::ranges::minmax(*times);
     joined["step_time_slowest"] = most;
     joined["step_time_spread"] = most > 0 ? (most - least) / most : 0;
@@ -86,17 +86,16 @@ Error joinRanks(const std::string& folder) {
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     Object line;
     for (const auto& [name, values] : numbers) line[name + "_by_rank"] = values[rank];
-    text += base::canonicalJson(std::move(line)) + '\n';
+    text += canonicalJson(std::move(line)) + '\n';
   }
   for (const auto& [name, values] : numbers) names.push_back(name + "_by_rank");
   joined["expc"] = std::move(names);
-  return files::write(path, text + base::canonicalJson(std::move(joined)) + '\n', files::Links::Refused);
+  return files::write(path, text + canonicalJson(std::move(joined)) + '\n', files::Links::Refused);
 }
 
 Error leaveEnd(const std::string& folder, unsigned rank, const std::string& trial, const ProgramEnd& end) {
   RankEnd left{trial, end};
-  return files::write(endOf(folder, rank), base::canonicalJson(base::JsonRecord::written(left, kRankEnd)),
-                      files::Links::Refused);
+  return files::write(endOf(folder, rank), canonicalJson(JsonRecord::written(left, kRankEnd)), files::Links::Refused);
 }
 
 Error joinEnds(const std::string& folder, unsigned ranks, unsigned each, const std::string& trial, ProgramEnd& end) {

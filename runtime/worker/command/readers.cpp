@@ -207,7 +207,7 @@ std::optional<json::Object> lastObject(const std::string& path) {
   const auto file = expectedToOptional(readFile(path, kMostJson));
   if (!file) return std::nullopt;
   const StringRef text = (*file)->getBuffer().rtrim();
-  auto value = expectedToOptional(base::parseJson(text.substr(text.rfind('\n') + 1)));
+  auto value = expectedToOptional(parseJson(text.substr(text.rfind('\n') + 1)));
   json::Object* object = value ? value->getAsObject() : nullptr;
   return object ? std::optional(std::move(*object)) : std::nullopt;
 }

@@ -46,7 +46,7 @@ bool waits(int fd, short what) {
 }
 
 /// A connection to the address, or the error of the last attempt.
-Expected<base::Descriptor> connectTo(const std::string& host, const std::string& port) {
+Expected<Descriptor> connectTo(const std::string& host, const std::string& port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -55,7 +55,7 @@ Expected<base::Descriptor> connectTo(const std::string& host, const std::string&
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, freeaddrinfo);
   int error = ECONNREFUSED;
   for (const addrinfo* one = found; one; one = one->ai_next) {
-    base::Descriptor fd(socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    Descriptor fd(socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0) continue;
     socklen_t size = sizeof error;
     if (connect(fd, one->ai_addr, one->ai_addrlen) == 0) return fd;

@@ -150,11 +150,11 @@ Error Trial::prepare() {
   // The trial as Python's `import expc` reads it (python/expc).
   if (plan::asksTrial(*spec_.command))
     setenv("EXPC_TRIAL_REQUEST",
-           base::canonicalJson(json::Object{{"kind", std::string(toString(spec_.kind))},
-                                            {"seed", int64_t(spec_.seed)},
-                                            {"settings", json::Object(spec_.settings)},
-                                            {"parameters", json::Object(spec_.parameters)},
-                                            {"report", base::jsonText(spec_.folder + "/" + plan::kTrialFile)}})
+           canonicalJson(json::Object{{"kind", std::string(toString(spec_.kind))},
+                                      {"seed", int64_t(spec_.seed)},
+                                      {"settings", json::Object(spec_.settings)},
+                                      {"parameters", json::Object(spec_.parameters)},
+                                      {"report", jsonText(spec_.folder + "/" + plan::kTrialFile)}})
                .c_str(),
            1);
   if (!spec_.prepared.empty()) setenv("EXPC_PREPARED", spec_.prepared.c_str(), 1);
@@ -194,7 +194,7 @@ int Trial::run() {
 }
 
 int Trial::serve() {
-  const auto valueOf = [&](const char* name) { return base::valueIn(spec_.values, name).value_or(""); };
+  const auto valueOf = [&](const char* name) { return valueIn(spec_.values, name).value_or(""); };
   const std::string port = valueOf("port");
   // A program of somebody else at this port might answer in the service's place.
   if (!port.empty() && !isFree(port)) return giveUp(fmt::format("port {} is taken by another program", port));
@@ -335,10 +335,10 @@ int Trial::readMetrics(const ProgramEnd& end) {
   // Recorded as the program saw them.
   const char* threads = std::getenv("OMP_NUM_THREADS");
   const char* devices = std::getenv("CUDA_VISIBLE_DEVICES");
-  result.environment = json::Object{{"program", base::jsonText(end.file)},
+  result.environment = json::Object{{"program", jsonText(end.file)},
                                     {"arguments", base::jsonTexts(program_.arguments)},
-                                    {"omp_num_threads", base::jsonText(threads ? threads : "")},
-                                    {"cuda_visible_devices", base::jsonText(devices ? devices : "")},
+                                    {"omp_num_threads", jsonText(threads ? threads : "")},
+                                    {"cuda_visible_devices", jsonText(devices ? devices : "")},
                                     {"seed", std::to_string(spec_.seed)}};
   if (end.left_behind > 0) result.notes.emplace_back(plan::Note::LeftBehind, "", double(end.left_behind));
   if (result.metrics.get("host_memory_peak") && end.peak_bytes <= end.least_peak)

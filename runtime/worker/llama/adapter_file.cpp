@@ -163,7 +163,7 @@ std::vector<std::string> differences(const json::Object& json, const Decoder& de
     if (is_contained(kHarmless, StringRef(key)) || is_contained(kCompared, StringRef(key)) ||
         fits(key, value, lora, own, decoder.config().layers))
       continue;
-    unknown[key.str()] = base::canonicalJson(value);
+    unknown[key.str()] = canonicalJson(value);
   }
   constexpr size_t kShown = 48;  // characters of a value
   for (const auto& [key, value] : unknown)
@@ -240,7 +240,7 @@ Error saveAdapter(const std::string& folder, const Decoder& decoder, const std::
   if (!lora.layers.empty()) json["layers_to_transform"] = json::Array(lora.layers);
   if (!lora.alphas.empty()) json["alpha_pattern"] = alphaPattern(lora);
   if (!lora.saved.empty()) json["modules_to_save"] = json::Array(modulesOf(lora.saved));
-  if (!base.empty()) json["base_model_name_or_path"] = base::jsonText(base);
+  if (!base.empty()) json["base_model_name_or_path"] = jsonText(base);
   const std::string text = base::prettyJson(std::move(json));
   return files::write(folder + kConfig, text);
 }

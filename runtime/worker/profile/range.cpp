@@ -91,7 +91,7 @@ std::atomic<bool> tracing{false};
 /// Why a trace could not be written. Kineto says nothing about it, so this tries to write more into
 /// the unfinished file and asks the system.
 std::string whyUnwritten(const std::string& file) {
-  const base::Descriptor descriptor(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  const Descriptor descriptor(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (descriptor < 0) return std::strerror(errno);
   const std::vector<char> block(1 << 16);
   const bool written = write(descriptor, block.data(), block.size()) == ssize_t(block.size());

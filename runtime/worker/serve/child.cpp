@@ -105,8 +105,7 @@ bool tellEnd(int channel, uint64_t launch, protocol::Packet& packet) {
   std::fflush(nullptr);
   redirect(-1);
   packet.log_fd.close();
-  return protocol::sendPacket(channel,
-                              base::canonicalJson(base::written(endOf(launch, getpid(), 0, base::bootSeconds()))));
+  return protocol::sendPacket(channel, canonicalJson(base::written(endOf(launch, getpid(), 0, base::bootSeconds()))));
 }
 
 /// The next launch from the channel; nothing if nobody will send one. A request that cannot be read
@@ -116,7 +115,7 @@ std::optional<protocol::LaunchRequest> nextLaunch(int channel, protocol::Packet&
   auto next = protocol::receivePacket(channel);
   if (!next) return std::nullopt;
   packet = std::move(*next);
-  auto value = base::parseJson(packet.text);
+  auto value = parseJson(packet.text);
   auto request = value ? base::readRecord<protocol::LaunchRequest>(*value, "the launch request")
                        : Expected<protocol::LaunchRequest>(value.takeError());
   if (request && packet.event_fd >= 0 && packet.log_fd >= 0) return std::move(*request);
@@ -228,7 +227,7 @@ void runChild(const protocol::LaunchRequest& request, protocol::Packet packet, p
   if (getppid() != server) _exit(125);  // the server died before the prctl() above
   setpgid(0, 0);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  const base::Descriptor channel = std::move(packet.next_fd);
+  const Descriptor channel = std::move(packet.next_fd);
   dup2(nullDevice(), STDIN_FILENO);
   // The next lines may print; their output belongs to the first trial's log.
   redirect(packet.log_fd);

@@ -24,7 +24,7 @@ namespace {
 Expected<protocol::TrialSpec> readSpec(const char* path) {
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!file) return failure("{}", file.getError().message());
-  auto value = TRY(base::parseJson((*file)->getBuffer()));
+  auto value = TRY(parseJson((*file)->getBuffer()));
   return base::readRecord<protocol::TrialSpec>(value, "the trial's specification");
 }
 

@@ -38,7 +38,7 @@ std::string textOf(const std::string& path) { return base::readText(path).value_
 
 /// Writes to a file of the kernel; false on an error.
 bool write(const std::string& path, const std::string& text) {
-  const base::Descriptor fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const Descriptor fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   return fd >= 0 && ::write(fd, text.data(), text.size()) == ssize_t(text.size());
 }
 
@@ -114,7 +114,7 @@ MemoryGroup::MemoryGroup(const std::string& root) {
   // first.
   const bool inside =
       own.second_version && !handsOutMemory(own.folder) ? letHandOut(own.folder, folder) : enter(folder);
-  if (inside) events_fd_ = base::Descriptor(open((folder + "/" + events_).c_str(), O_RDONLY | O_CLOEXEC));
+  if (inside) events_fd_ = Descriptor(open((folder + "/" + events_).c_str(), O_RDONLY | O_CLOEXEC));
   // Everything worked, or this process goes back to where it was.
   if (events_fd_ >= 0) {
     parent_ = own.folder;
@@ -145,7 +145,7 @@ RankMemory::RankMemory(const MemoryGroup& server, uint64_t limit)
   if (mkdir(folder.c_str(), 0755) != 0) return;
   group->folder = folder;
   group->file = folder + "/" + server.events_;
-  group->events_fd = base::Descriptor(open(group->file.c_str(), O_RDONLY | O_CLOEXEC));
+  group->events_fd = Descriptor(open(group->file.c_str(), O_RDONLY | O_CLOEXEC));
   const bool second_version = StringRef(server.events_) == kSecondEvents;
   // A group without its limit would not do what the trial asks for, so it counts as not made.
   const std::string most = folder + (second_version ? "/memory.max" : "/memory.limit_in_bytes");
@@ -183,7 +183,7 @@ KernelLog::KernelLog() {
   char name[64];
   const ssize_t size = readlink("/proc/self/ns/pid", name, sizeof name);
   if (size < 0 || StringRef(name, size) != kFirstNamespace) return;
-  fd_ = base::Descriptor(open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  fd_ = Descriptor(open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   skip();
 }
 

@@ -38,7 +38,7 @@ class MemoryGroup {
   /// Empty without a group.
   std::string parent_, folder_;
   const char* events_ = "";
-  base::Descriptor events_fd_;  // kept open, because it is read after each trial
+  Descriptor events_fd_;  // kept open, because it is read after each trial
 };
 
 /// A group for one rank and all that it starts, beside the server's, so that the kernel counts and
@@ -64,7 +64,7 @@ class RankMemory {
  private:
   struct Group {
     std::string folder, file;
-    base::Descriptor events_fd;  // kept open, because it is read after each trial
+    Descriptor events_fd;  // kept open, because it is read after each trial
     ~Group();
   };
   std::shared_ptr<const Group> group_;
@@ -85,7 +85,7 @@ class KernelLog {
   std::string killed(int pid);
 
  private:
-  base::Descriptor fd_;
+  Descriptor fd_;
 };
 
 /// The text of a record of /dev/kmsg if it says that process `pid` was killed for memory; else

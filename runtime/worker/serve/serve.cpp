@@ -110,12 +110,12 @@ int Server::run() {
 }
 
 bool Server::send(const protocol::LaunchReply& reply) {
-  if (!protocol::sendPacket(control_fd_, base::canonicalJson(base::written(reply)))) open_ = false;
+  if (!protocol::sendPacket(control_fd_, canonicalJson(base::written(reply)))) open_ = false;
   return open_;
 }
 
 void Server::handle(protocol::Packet packet) {
-  auto value = base::parseJson(packet.text);
+  auto value = parseJson(packet.text);
   const json::Object* object = value ? value->getAsObject() : nullptr;
   if (!value) return refuse(0, packet.log_fd, toString(value.takeError()));
   // A request is {"kill": ID}, {"stop": ID} or a launch.

@@ -49,7 +49,7 @@ std::string Standing::restore() const {
   syscall(SYS_ioprio_set, kOwnIo, 0, io_);
   for (int which = 0; which < RLIM_NLIMITS; ++which) setrlimit(__rlimit_resource_t(which), &limits_[which]);
   sched_setaffinity(0, sizeof cores_, &cores_);
-  if (const base::Descriptor file(open(kKiller, O_WRONLY | O_CLOEXEC)); file >= 0) [[maybe_unused]]
+  if (const Descriptor file(open(kKiller, O_WRONLY | O_CLOEXEC)); file >= 0) [[maybe_unused]]
     const ssize_t written = ::write(file, killer_.data(), killer_.size());
   return differences(ofThisProcess());
 }

@@ -40,7 +40,7 @@ constexpr char kPartial[] = ".partial-";
 
 /// The digest of an object in its canonical form, which does not depend on the order in which fields were added.
 std::string digestOfJson(const Object& object) {
-  return safetensors::digestOf({llvm::arrayRefFromStringRef(base::canonicalJson(Object(object)))});
+  return safetensors::digestOf({llvm::arrayRefFromStringRef(canonicalJson(Object(object)))});
 }
 
 /// The error for any damage. It names the way out: without this folder the trial continues from an older checkpoint.
@@ -54,7 +54,7 @@ Expected<Object> readContent(const std::string& folder) {
   const std::string path = folder + "/" + kContent;
   auto file = files::read(path);
   if (!file) return damaged(folder, toString(file.takeError()));
-  auto value = base::parseJson((*file)->getBuffer());
+  auto value = parseJson((*file)->getBuffer());
   if (!value) return damaged(folder, path + ": " + toString(value.takeError()));
   const Object* object = value->getAsObject();
   const Object* content = object ? object->getObject("content") : nullptr;
@@ -140,7 +140,7 @@ Error CheckpointFolder::prepare() {
   // Lock the folder itself, so that no lock file lies in it. The system releases the lock when the process ends,
   // however it does. If the folder cannot be opened, save() will say so.
   lock_.close();
-  lock_ = base::Descriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  lock_ = Descriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return failure("another process is running this trial in {}: wait for it, or name another folder in `checkpoints`",
                    path_);
@@ -174,7 +174,7 @@ Error CheckpointFolder::save(int64_t epochs, const std::vector<model::NamedTenso
                    {"own", std::move(own)}};
     std::string digest = digestOfJson(content);
     const std::string text =
-        base::canonicalJson(Object{{"content", std::move(content)}, {"digest", std::move(digest)}}) + "\n";
+        canonicalJson(Object{{"content", std::move(content)}, {"digest", std::move(digest)}}) + "\n";
     TRY(files::write(partial + "/" + kContent, text));
     return files::move(partial, folder);
   }();

@@ -72,7 +72,7 @@ class CheckpointFolder {
 
   std::string path_;
   TrialIdentity identity_;
-  base::Descriptor lock_;
+  Descriptor lock_;
 };
 
 }  // namespace expc::workload

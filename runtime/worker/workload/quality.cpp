@@ -32,7 +32,7 @@ using Checkpoint = CheckpointFolder::Checkpoint;
 /// A value as a fact of the trial's identity: texts without quotes.
 std::string textOf(const json::Value& value) {
   if (auto text = value.getAsString()) return text->str();
-  return base::canonicalJson(value);
+  return canonicalJson(value);
 }
 
 /// The identity by which a checkpoint is found and checked. Only what was asked for is in the folder's name. The
@@ -51,8 +51,7 @@ TrialIdentity identityOf(const TrialContext& context) {
   for (const auto& [name, value] : spec.parameters)
     if (name != "checkpoints") asked["parameter " + name.str()] = textOf(value);
   TrialIdentity identity;
-  identity.name =
-      fmt::format("{}-seed{}-{}", spec.point, spec.seed, base::shortHash(base::canonicalJson(Object(asked))));
+  identity.name = fmt::format("{}-seed{}-{}", spec.point, spec.seed, base::shortHash(canonicalJson(Object(asked))));
   identity.facts = std::move(asked);
   Object environment;
   context.device.describe(environment);
@@ -75,7 +74,7 @@ Expected<std::optional<Checkpoint>> newestOfAll(TrialContext& context, Checkpoin
 }
 
 /// The course as JSON, in both directions.
-constexpr auto kCourse = [](base::JsonRecord& io, Course& course) {
+constexpr auto kCourse = [](JsonRecord& io, Course& course) {
   io.required("losses", course.losses, "accuracies", course.evaluations, EXPC_NAMED(course, training_s, evaluation_s));
 };
 
@@ -125,9 +124,9 @@ Error keep(TrialContext& context, Training& training, const CheckpointFolder& fo
   course.training_s = context.communicator.allReduce(course.training_s, comm::Reduction::Max);
   course.evaluation_s = context.communicator.allReduce(course.evaluation_s, comm::Reduction::Max);
   return comm::whileOneWorks(context.communicator, 0, [&](const comm::CallOthers&) {
-    return folder.save(epochs, snapshot.model, snapshot.rest,
-                       Object{{"course", base::JsonRecord::written(course, kCourse)},
-                              {"training", numbersOf(training, snapshot.done)}});
+    return folder.save(
+        epochs, snapshot.model, snapshot.rest,
+        Object{{"course", JsonRecord::written(course, kCourse)}, {"training", numbersOf(training, snapshot.done)}});
   });
 }
 

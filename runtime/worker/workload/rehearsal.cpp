@@ -136,7 +136,7 @@ Error tryWidestStep(TrialContext& context, Training& training, RehearsedRank& ra
 /// All ranks' counts, on every rank, sent as the JSON that the result has.
 Expected<protocol::Rehearsed> gather(TrialContext& context, RehearsedRank own, int64_t steps) {
   protocol::Rehearsed all{unsigned(steps), {std::move(own)}, 0};
-  const std::string text = base::canonicalJson(base::written(all));
+  const std::string text = canonicalJson(base::written(all));
   all.ranks.clear();
   for (const std::string& one : profile::gatherTexts(context.communicator, text)) {
     auto value = TRY(json::parse(one));
@@ -149,7 +149,7 @@ Expected<protocol::Rehearsed> gather(TrialContext& context, RehearsedRank own, i
 }  // namespace
 
 Error checkRehearsal(const protocol::TrialSpec& spec) {
-  if (spec.kind != plan::TrialKind::Timed)
+  if (spec.kind != TrialKind::Timed)
     return failure("a rehearsal is a timed trial, and this is a {} trial: use expc rehearse",
                    plan::toString(spec.kind));
   if (!spec.metrics.empty())

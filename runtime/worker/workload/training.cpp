@@ -190,7 +190,6 @@ Expected<protocol::Event> timedTrial(TrialContext& context, Training& training, 
 }
 
 std::vector<Metric> metricsOf(const std::vector<profile::Measure>& timed, const QualityResult& judged) {
-  using plan::TrialKind;
   std::vector<Metric> all;
   const auto add = [&](const std::vector<profile::Measure>& measures, TrialKind kind) {
     for (const profile::Measure& measure : measures) all.push_back({measure.name, kind});
@@ -215,14 +214,14 @@ Error runSteps(TrialContext& context, Training& training, int64_t count, std::st
 /// A quality trial makes its training itself, because a checkpoint decides at which epoch it starts.
 Expected<protocol::Event> runTraining(TrialContext& context, const Settings& settings, const std::string& checkpoints,
                                       const MakeTraining& make) {
-  if (context.spec.kind == plan::TrialKind::Quality) return qualityTrial(context, settings.epochs, checkpoints, make);
+  if (context.spec.kind == TrialKind::Quality) return qualityTrial(context, settings.epochs, checkpoints, make);
   auto created = TRY(make(0));
   Training& training = context.keep(std::move(created));
   // A length in epochs is only known in steps once the training knows its data.
   const Settings lengths = settings.over(training.stepsPerEpoch());
-  auto result = context.spec.rehearsal                        ? rehearse(context, training, lengths)
-                : context.spec.kind == plan::TrialKind::Timed ? timedTrial(context, training, lengths)
-                                                              : profileTrial(context, training, lengths);
+  auto result = context.spec.rehearsal                  ? rehearse(context, training, lengths)
+                : context.spec.kind == TrialKind::Timed ? timedTrial(context, training, lengths)
+                                                        : profileTrial(context, training, lengths);
   if (result) training.describe(result->environment);
   return result;
 }

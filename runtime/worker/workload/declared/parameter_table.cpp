@@ -131,7 +131,7 @@ Expected<Settings> readSettings(const protocol::TrialSpec& spec) {
   constexpr int64_t kMost = 1'000'000'000;
   ParameterTable table(spec.settings, "setting");
   Settings result;
-  const bool epochs = spec.kind == plan::TrialKind::Quality;
+  const bool epochs = spec.kind == TrialKind::Quality;
   if (epochs) {
     table.whole("epochs", result.epochs, 1, kMost);
   } else {

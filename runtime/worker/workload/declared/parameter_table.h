@@ -33,7 +33,7 @@ struct Param {
 /// A metric's name and the kind of trial that measures it. Its unit and direction are in stdlib/*.exp alone.
 struct Metric {
   std::string name;
-  plan::TrialKind kind = plan::TrialKind::Timed;
+  TrialKind kind = TrialKind::Timed;
 };
 
 /// The part of a workload that --describe prints.

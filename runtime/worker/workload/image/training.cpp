@@ -265,7 +265,7 @@ void Training::update() {
 /// lie between operators.
 void Training::openGraph() {
   if (!parameters_.own_kernels || parameters_.strategy == Strategy::Dp) return;
-  if (context_.spec.kind == plan::TrialKind::Profile) {
+  if (context_.spec.kind == TrialKind::Profile) {
     if (context_.device.torchDevice().is_cuda())
       notes_.push_back(
           "the profiled steps were queued operator by operator: with kernels = fused those of timed and quality trials "
