@@ -10,7 +10,6 @@
 
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
-#include "runtime/base/llvm.h"
 #include "runtime/engine/launch/clock.h"
 #include "runtime/engine/launch/launcher.h"
 
