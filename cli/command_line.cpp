@@ -613,6 +613,25 @@ std::string withHome(std::string word) {
   return word;
 }
 
+/// Declares all commands; `behind` are the words of a command for `null`.
+void addCommands(const Commands& to, const std::vector<std::string>& words, const std::vector<std::string>& behind) {
+  addCheck(to);
+  addPlan(to);
+  addRun(to, words);
+  addBench(to);
+  addDiagnose(to);
+  addRehearse(to);
+  addNull(to, behind);
+  addReport(to);
+  addExport(to);
+  addCompare(to);
+  addExtract(to);
+  addBundle(to);
+  addDoctor(to);
+  addJobs(to);
+  addTools(to);
+}
+
 }  // namespace
 
 int commandLine(int argc, char** argv, const std::string& built) {
@@ -656,21 +675,7 @@ int commandLine(int argc, char** argv, const std::string& built) {
   // --color may stand behind the subcommand, too.
   app.fallthrough();
   const Commands to{app, asked};
-  addCheck(to);
-  addPlan(to);
-  addRun(to, words);
-  addBench(to);
-  addDiagnose(to);
-  addRehearse(to);
-  addNull(to, behind);
-  addReport(to);
-  addExport(to);
-  addCompare(to);
-  addExtract(to);
-  addBundle(to);
-  addDoctor(to);
-  addJobs(to);
-  addTools(to);
+  addCommands(to, words, behind);
 
   // Shells call this while a line is typed. It is not shown in the help, and comes after all commands are declared,
   // since it lists them.

@@ -65,6 +65,19 @@ std::string madeOf(const plan::Cell& cell) {
   return "from pairs of one block, with 95 % intervals; differs from the quotient or difference of medians";
 }
 
+/// Returns the reasons of all cells, also of those that are not shown, since they are shortened against each other.
+std::vector<std::string> reasonsOf(const Plan& plan, const Subject& of, const std::vector<CellEstimate>& estimates) {
+  std::vector<Words> whys;
+  for (const CellEstimate& estimate : estimates) {
+    // That it was not run is said by its verdict, and which by its labels.
+    const bool unrun = of.criterion && estimate.why && estimate.why->code == plan::Reason::NotRun;
+    whys.push_back(unrun          ? Words()
+                   : of.criterion ? whyText(plan, *of.criterion, estimate)
+                                  : inWords(plan, estimate.why));
+  }
+  return saidOnce(of.told, whys);
+}
+
 /// Returns the table of cells with their estimates: levels, verdict, estimate, interval, n and reason, and on the page
 /// bound and drawing. Stages: collect the values that are shown, find out which columns have content, then fill the
 /// rows.
@@ -94,14 +107,7 @@ Table cellTable(const Plan& plan, const Subject& of, const std::vector<CellEstim
   const bool judged = of.criterion != nullptr;
   const bool bounded =
       std::ranges::any_of(shown, [&](const auto* estimate) { return !boundText(of.cells[estimate->cell]).empty(); });
-  // Reasons are shortened over all cells, also those that are not shown, since the shortening compares them.
-  std::vector<Words> whys;
-  for (const CellEstimate& estimate : estimates) {
-    // That it was not run is said by its verdict, and which by its labels.
-    const bool unrun = judged && estimate.why && estimate.why->code == plan::Reason::NotRun;
-    whys.push_back(unrun ? Words() : judged ? whyText(plan, *of.criterion, estimate) : inWords(plan, estimate.why));
-  }
-  const std::vector<std::string> reasons = saidOnce(of.told, whys);
+  const std::vector<std::string> reasons = reasonsOf(plan, of, estimates);
   const bool explained = std::ranges::any_of(reasons | std::views::take(shown.size()),
                                              [](const std::string& why) { return !why.empty(); });
 
