@@ -431,7 +431,7 @@ struct Command {
   std::vector<unsigned> exit_codes = {};  // of a success; empty: only 0
   bool ranks = false;                     // a process for each device (`gpus`); else one on each node
   std::optional<Ready> ready = {};
-  std::vector<Service> services = {};  // those that must be ready while it runs
+  std::vector<Service> services;  // those that must be ready while it runs
 };
 
 /// A service of a workload. "${NAME.host}" and "${NAME.port}" among the workload's arguments are its address, "${host}"

@@ -161,7 +161,7 @@ struct Part {
   std::string law = {};
   /// A remark about everything in the part.
   std::string rest = {};
-  std::vector<Block> blocks = {};
+  std::vector<Block> blocks;
   /// Whether the page shows it closed, to open on a click.
   bool folded = false;
   /// Whether only the page shows the title; in texts the blocks then follow what stands above.
