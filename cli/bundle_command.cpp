@@ -293,9 +293,7 @@ class Making {
   Error writeManifest() {
     auto names = TRY(bundle::filesBelow(scratch_.path()));
     Object files;
-    for (const std::string& name : names) {
-      files[name] = TRY(bundle::digestOf(scratch_.path() + "/" + name));
-    }
+    for (const std::string& name : names) files[name] = TRY(bundle::digestOf(scratch_.path() + "/" + name));
     Array left_out;
     for (const LeftOut& one : left_out_) left_out.push_back(one.json());
     const Object manifest{{"schema", "expc.bundle/1"},

@@ -601,8 +601,7 @@ void openStandardStreams() {
 
 /// Returns "\nDocumentation: …/index.html" if an installation has the pages, else "".
 std::string documentation() {
-  const std::string page = base::sharedPath("doc/expc/index.html").string();
-  return page.empty() ? "" : "\nDocumentation: " + page;
+  return base::framed("\nDocumentation: ", base::sharedPath("doc/expc/index.html").string());
 }
 
 /// Replaces the tilde in `--results=~/r`, which most shells leave as it is.

@@ -264,7 +264,7 @@ std::string rowsText(const dataset::RowsReport& report, const dataset::RowsSourc
   if (memory)
     text += fmt::format("  memory    {} on each device with the longest row, {} if all rows had the median length{}\n",
                         base::formatQuantity(memory->longest, "B"), base::formatQuantity(memory->median, "B"),
-                        memory->point.empty() ? "" : " (" + base::printable(memory->point) + ")");
+                        base::framed(" (", base::printable(memory->point), ")"));
   return text + problemLines(report.problems);
 }
 

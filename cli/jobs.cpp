@@ -111,8 +111,7 @@ Error canStart(const RunOptions& options, const cluster::Site& site, const check
     else
       any = true;
     if (site.setup.empty()) TRY(engine::inputs::checkDataExists(*plan));
-    if (site.setup.empty() && site.modules.empty())
-      TRY(engine::inputs::findCommandFiles(*plan, options.results).takeError());
+    if (site.setup.empty() && site.modules.empty()) TRY(engine::inputs::findCommandFiles(*plan, options.results));
   }
   if (compilation.emitter.errors() > 0) {
     showDiagnostics(compilation, console);

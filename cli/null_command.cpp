@@ -228,7 +228,7 @@ std::string ownersText(const nullgpu_card_record& card) {
     if (card.owners[owner]) owners.emplace_back(card.owners[owner], kOwners[owner]);
   std::ranges::stable_sort(owners, std::greater(), &std::pair<uint64_t, std::string>::first);
   const auto text = [](const auto& owner) { return owner.second + " " + bytesText(owner.first); };
-  return owners.empty() ? "" : " Its tensors: " + base::joined(base::textsOf(owners, text), ", ") + ".";
+  return base::framed(" Its tensors: ", base::joined(base::textsOf(owners, text)), ".");
 }
 
 /// Whether the peak grew all the time: in each quarter of the work behind the first by about as

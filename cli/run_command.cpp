@@ -229,9 +229,7 @@ Exit rehearse(const RehearseOptions& options, const Console& console) {
   auto system = TRY(findSystem(*compilation.program, options.study.system.value_or("local"), options.machine));
   // A named system is rehearsed on as many null cards as it has GPUs.
   MachineOptions machine = options.machine;
-  if (options.study.system) {
-    machine.null_gpus = TRY(nullGpusAs(system));
-  }
+  if (options.study.system) machine.null_gpus = TRY(nullGpusAs(system));
   engine::RehearsalOptions engine = options.engine;
   engine.results = options.results;
   TRY(addResources(machine, engine));

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "compiler/check/expression.h"
+#include "runtime/base/text.h"
 
 namespace expc::expand {
 namespace {
@@ -99,10 +100,9 @@ std::string labelOf(const check::Study& study, Levels levels) {
 static void reportAt(const check::Failure& failure, const Selected& selected, const Assignment& at,
                      diag::Emitter& emitter) {
   // At no point in particular the label is empty, as for a condition over arguments.
-  std::string label = at.label();
   bool inactive = failure.kind == check::Failure::Kind::Inactive;
   check::reportFailure(failure, inactive ? selected.study->parameter(failure.parameter).name : "",
-                       label.empty() ? "" : "at " + label, emitter);
+                       base::framed("at ", at.label()), emitter);
 }
 
 template <typename Visit>

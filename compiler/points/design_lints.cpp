@@ -9,6 +9,7 @@
 
 #include "compiler/points/lints.h"
 #include "runtime/base/entry.h"
+#include "runtime/base/text.h"
 #include "runtime/stats/design.h"
 #include "runtime/stats/looks.h"
 #include "runtime/stats/nested_intervals.h"
@@ -117,7 +118,7 @@ void Lints::repetitions(const check::Criterion& criterion, const Survey::OfCrite
                  !looks.empty()        ? " after the looks before"
                  : kind->until.empty() ? ""
                                        : " with adaptive repetitions",
-                 selection.empty() ? "" : " with " + selection, needed);
+                 base::framed(" with ", selection), needed);
   };
   // Never passing is an error. Never failing is a warning, and only mentioned if it can pass.
   if (have < pass && fresh(diag::Kind::CannotPass))
@@ -149,7 +150,7 @@ void Lints::budget() const {
   if (budget->value.toDouble() >= double(trials) * kLeastSeconds) return;
   if (!reported.fresh(diag::Kind::BudgetTooSmall, nullptr, budget->range)) return;
   auto builder = emitter.emit(budget->range, BudgetTooSmall, budget->value.toString(), trials);
-  builder.note("{} points{}", survey.points, selection.empty() ? "" : " with " + selection);
+  builder.note("{} points{}", survey.points, base::framed(" with ", selection));
 }
 
 void Lints::design() const {

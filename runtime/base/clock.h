@@ -1,11 +1,21 @@
 #pragma once
 
-// Reads the system's clocks in seconds.
+// Lengths of time and the system's clocks, in seconds.
 
 #include <chrono>
 #include <ctime>
 
 namespace expc::base {
+
+/// The clock for lengths of time, which nobody sets.
+using Clock = std::chrono::steady_clock;
+
+inline double secondsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+/// Seconds from a moment until now.
+inline double secondsSince(Clock::time_point moment) { return secondsBetween(moment, Clock::now()); }
 
 /// A time in seconds.
 inline double secondsOf(const timespec& time) { return double(time.tv_sec) + 1e-9 * double(time.tv_nsec); }
@@ -15,11 +25,6 @@ inline double secondsOn(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);
   return secondsOf(time);
-}
-
-/// Seconds from a moment until now.
-inline double secondsSince(std::chrono::steady_clock::time_point moment) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - moment).count();
 }
 
 /// Seconds since the machine was started, including those that it slept (CLOCK_BOOTTIME). Nobody can set this

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -25,8 +26,16 @@ Error failure(fmt::format_string<Shown<Args>...> text, Args&&... args) {
   return llvm::createStringError(fmt::format(text, shown(std::forward<Args>(args))...));
 }
 
+/// An Error or Expected as it is, but with a name in front of an error: `auto file = TRY(prefixed("model",
+/// open(path)));`.
+template <typename Tried>
+Tried prefixed(std::string_view name, Tried tried) {
+  if (Error error = errorOf(tried)) return failure("{}: {}", name, std::move(error));
+  return tried;
+}
+
 }  // namespace expc::base
 
 namespace expc {
-using base::failure;
+using base::failure, base::prefixed;
 }

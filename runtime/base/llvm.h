@@ -36,9 +36,9 @@ Error errorOf(Expected<T>& tried) {
 }
 
 /// The value of a result without an error.
-inline void valueOf(Error&) {}
+inline void unwrapped(Error&) {}
 template <typename T>
-T valueOf(Expected<T>& tried) {
+T unwrapped(Expected<T>& tried) {
   return std::move(*tried);
 }
 
@@ -52,5 +52,5 @@ T valueOf(Expected<T>& tried) {
   ({                                                              \
     auto tried_ = __VA_ARGS__;                                    \
     if (auto error_ = expc::base::errorOf(tried_)) return error_; \
-    expc::base::valueOf(tried_);                                  \
+    expc::base::unwrapped(tried_);                                \
   })

@@ -11,13 +11,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/printable.h"
 #include "runtime/base/text.h"
 
 namespace expc::engine {
 namespace {
-
-using SteadyClock = std::chrono::steady_clock;
 
 // Workers report many times a second; drawing more often than this would only cost time beside a trial.
 constexpr auto kRedraw = std::chrono::milliseconds(100);
@@ -56,7 +55,7 @@ class BarProgress : public ProgressListener {
   void message(std::string_view text) override { above(text); }
   void trialStarted(const TrialNote& trial) override { draw(trial, "", 0); }
   void trialProgress(const TrialNote& trial, std::string_view phase, uint64_t done, uint64_t total) override {
-    if (SteadyClock::now() - drawn_ < kRedraw) return;
+    if (base::Clock::now() - drawn_ < kRedraw) return;
     std::string what = total > 0 ? fmt::format("{} {}/{}", phase, done, total) : std::string(phase);
     draw(trial, what, total > 0 ? double(done) / total : 0);
   }
@@ -103,11 +102,11 @@ class BarProgress : public ProgressListener {
     }
     base::tell(stderr, "\r" + text.substr(0, end) + "\x1b[K");
     shown_ = true;
-    drawn_ = SteadyClock::now();
+    drawn_ = base::Clock::now();
   }
 
   bool shown_ = false;
-  SteadyClock::time_point drawn_{};
+  base::Clock::time_point drawn_{};
 };
 
 /// For logs and pipes: every line makes sense alone and nothing is drawn over.

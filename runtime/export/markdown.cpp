@@ -38,7 +38,7 @@ std::string more(size_t all, size_t shown) { return all > shown ? fmt::format("\
 std::string folded(const std::string& title, const std::string& rest, const std::string& body) {
   return body.empty() ? ""
                       : fmt::format("\n<details><summary>{}{}</summary>\n\n{}\n</details>\n", markdownText(title),
-                                    rest.empty() ? "" : ": " + markdownText(rest), body);
+                                    base::framed(": ", markdownText(rest)), body);
 }
 
 /// Renders blocks of a report: sentences become a list, tables are folded, figures are left out.
@@ -76,8 +76,8 @@ class MarkdownRenderer {
   std::string operator()(const report::Part& part) const {
     const std::string body = (*this)(part.blocks);
     if (!std::ranges::all_of(part.blocks, isSentence)) return folded(part.title, part.about(), body);
-    return fmt::format("\n{}{}:\n\n{}", markdownText(part.title),
-                       part.rest.empty() ? "" : " (" + markdownText(part.rest) + ")", body);
+    return fmt::format("\n{}{}:\n\n{}", markdownText(part.title), base::framed(" (", markdownText(part.rest), ")"),
+                       body);
   }
 
   std::string operator()(const std::vector<report::Block>& blocks) const {

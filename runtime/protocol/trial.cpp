@@ -11,7 +11,6 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
-#include "runtime/base/prefixed.h"
 #include "runtime/plan/command.h"
 
 namespace expc::protocol {

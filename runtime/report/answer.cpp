@@ -204,7 +204,7 @@ std::string othersText(const std::map<Outcome, std::vector<Judged>>& groups, Out
     texts.push_back(fmt::format("{} {}", texts.empty() ? counted(count, "other claim") : std::to_string(count),
                                 count == 1 ? verbs.first : verbs.second));
   }
-  return texts.empty() ? "" : "; " + listed(std::move(texts));
+  return framed("; ", listed(std::move(texts)));
 }
 
 /// Returns " (narrowed to gpus=2 by -D)" for what the command line selected or replaced; "" without that.
@@ -217,7 +217,7 @@ std::string narrowedText(const Plan& plan) {
   std::vector<std::string> texts;
   if (!levels.empty()) texts.push_back("narrowed to " + listed(std::move(levels)));
   if (!others.empty()) texts.push_back("run with " + listed(std::move(others)));
-  return texts.empty() ? "" : " (" + listed(std::move(texts)) + " by -D)";
+  return framed(" (", listed(std::move(texts)), " by -D)");
 }
 
 }  // namespace
@@ -236,7 +236,7 @@ Paragraph Answer::block() const {
 
 std::string Answer::markup() const {
   const Paragraph one = block();
-  return fmt::format("<p class=\"answer {}\">{}{}</p>", style, one.word.empty() ? "" : "<b>" + html(one.word) + "</b> ",
+  return fmt::format("<p class=\"answer {}\">{}{}</p>", style, framed("<b>", html(one.word), "</b> "),
                      htmlProse(one.text));
 }
 

@@ -205,7 +205,7 @@ Grid gridOf(const Page& page, const plan::Plot& plot) {
 }
 
 std::string plotTitle(const plan::Plot& plot) {
-  return plot.subject + " over " + plot.over + (plot.by.empty() ? "" : " by " + joined(plot.by));
+  return plot.subject + " over " + plot.over + framed(" by ", joined(plot.by));
 }
 
 }  // namespace

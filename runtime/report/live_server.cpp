@@ -27,6 +27,7 @@
 #include <cstring>
 #include <optional>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
@@ -47,7 +48,7 @@ namespace expc::report {
 namespace {
 
 namespace http = boost::beast::http;
-using Clock = std::chrono::steady_clock;
+using base::Clock;
 
 /// How long a slow browser may take for a request, and for its answer; others wait meanwhile.
 constexpr std::chrono::seconds kPatience{2};

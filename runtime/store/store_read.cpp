@@ -130,7 +130,7 @@ class Runs {
     if (!was) return "";
     const auto [text, fresh] = moved_.try_emplace(was);
     if (fresh) text->second = otherPoint(*then, *was, now_, labelled(then->label(*was)));
-    return text->second.empty() ? "" : ": " + text->second;
+    return base::framed(": ", text->second);
   }
   /// The match of a run; null if the run is not known.
   const Match* match(int64_t run) const {

@@ -30,11 +30,11 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
 
 namespace expc::data {
 

@@ -11,7 +11,6 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
-#include "runtime/base/moments.h"
 
 namespace expc::data {
 

@@ -17,7 +17,6 @@
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/prefixed.h"
 
 namespace expc::llama {
 namespace {

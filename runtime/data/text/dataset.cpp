@@ -12,11 +12,11 @@
 
 #include <optional>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/find.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/prefixed.h"
 #include "runtime/base/text.h"
 #include "runtime/data/text/characters.h"
 #include "runtime/data/text/raw_json.h"

@@ -8,7 +8,6 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/prefixed.h"
 #include "runtime/data/text/characters.h"
 
 namespace expc::text {

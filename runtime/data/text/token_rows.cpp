@@ -19,12 +19,12 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/llvm.h"
 #include "runtime/base/parallel.h"
-#include "runtime/base/prefixed.h"
 #include "runtime/data/text/characters.h"
 
 namespace expc::text {

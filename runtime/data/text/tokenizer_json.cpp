@@ -12,10 +12,10 @@
 #include <array>
 #include <cstdint>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/prefixed.h"
 #include "runtime/data/text/characters.h"
 #include "runtime/data/text/tokenizer.h"
 

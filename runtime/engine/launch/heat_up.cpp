@@ -9,10 +9,10 @@
 #include <set>
 #include <thread>
 
+#include "runtime/base/clock.h"
+
 namespace expc::engine::launch {
 namespace {
-
-using Steady = std::chrono::steady_clock;
 
 // The interval at which a heat-up asks whether it should end.
 constexpr std::chrono::milliseconds kBetweenAsks{100};
@@ -38,11 +38,13 @@ void heatUp(const std::vector<machine::Slot>& slots, double seconds, const std::
   if (seconds <= 0) return;
   std::set<int> cores;
   for (const machine::Slot& slot : slots) cores.insert(slot.cores.begin(), slot.cores.end());
-  const auto end = Steady::now() + std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(seconds));
+  const auto end =
+      base::Clock::now() + std::chrono::duration_cast<base::Clock::duration>(std::chrono::duration<double>(seconds));
   std::atomic<bool> ended = false;
   std::vector<std::thread> threads;
   for (int core : cores) threads.emplace_back(spin, core, std::cref(ended));
-  while (Steady::now() < end && !ends()) std::this_thread::sleep_until(std::min(end, Steady::now() + kBetweenAsks));
+  while (base::Clock::now() < end && !ends())
+    std::this_thread::sleep_until(std::min(end, base::Clock::now() + kBetweenAsks));
   ended = true;
   for (std::thread& thread : threads) thread.join();
 }

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
@@ -38,10 +39,8 @@ constexpr size_t kMaxValues = 1ull << 30;  // bytes of the answer to --extract, 
 // The descriptor at which the child finds its end of a channel.
 constexpr int kChannel = 3;
 
-using Steady = std::chrono::steady_clock;
-
-int millisecondsUntil(Steady::time_point end) {
-  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Steady::now()).count();
+int millisecondsUntil(base::Clock::time_point end) {
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - base::Clock::now()).count();
   return left < 0 ? 0 : int(left) + 1;
 }
 
@@ -118,7 +117,7 @@ enum class Read { Complete, NoAnswer, Interrupted };
 
 /// Reads up to the end of file. NoAnswer if there are more than `most` bytes, or the time is over.
 Read readAll(int fd, std::string& text, size_t most) {
-  auto end = Steady::now() + kStartPatience;
+  auto end = base::Clock::now() + kStartPatience;
   char buffer[65536];
   while (true) {
     pollfd waiting[] = {{fd, POLLIN, 0}, {Interrupts::fd(), POLLIN, 0}};
@@ -281,9 +280,9 @@ Expected<WorkerServer> WorkerServer::start(const std::string& path, const std::s
   // Our copy of the child's end is closed, so that its death closes the channel.
   theirs.close();
   if (server.pid_ < 0) return missing(path, errno);
-  auto end = Steady::now() + kStartPatience;
+  auto end = base::Clock::now() + kStartPatience;
   // Ready comes once the libraries are loaded. A server that dies meanwhile closes its channel.
-  while (server.alive() && Steady::now() < end) {
+  while (server.alive() && base::Clock::now() < end) {
     pollfd waiting[] = {{server.fd_, POLLIN, 0}, {Interrupts::fd(), POLLIN, 0}};
     if (poll(waiting, 2, millisecondsUntil(end)) < 0) continue;
     if (waiting[1].revents) return failure("interrupted while the worker started");

@@ -12,8 +12,8 @@
 #include <string>
 #include <thread>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/format.h"
-#include "runtime/base/moments.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/comm/process_group.h"
 

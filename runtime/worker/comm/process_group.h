@@ -15,7 +15,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <utility>
 
-#include "runtime/base/moments.h"
+#include "runtime/base/clock.h"
 #include "runtime/worker/comm/failure.h"
 #include "runtime/worker/comm/rendezvous.h"
 

@@ -6,8 +6,8 @@
 #include <stop_token>
 #include <utility>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/format.h"
-#include "runtime/base/moments.h"
 #include "runtime/worker/comm/process_group.h"
 
 namespace expc::comm {

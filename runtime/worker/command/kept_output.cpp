@@ -17,13 +17,13 @@
 #include <filesystem>
 
 #include "runtime/base/descriptor.h"
+#include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/files/glob.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/prefixed.h"
 #include "runtime/worker/command/metrics.h"
 
 namespace expc::command {

@@ -29,7 +29,6 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
-#include "runtime/base/moments.h"
 #include "runtime/base/process.h"
 #include "runtime/worker/serve/child.h"
 

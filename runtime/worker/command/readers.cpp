@@ -24,12 +24,12 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/files/csv.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/prefixed.h"
 #include "runtime/base/text.h"
 
 namespace expc::command {

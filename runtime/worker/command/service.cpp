@@ -23,8 +23,6 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
-#include "runtime/base/prefixed.h"
 #include "runtime/protocol/port.h"
 
 namespace expc::command {

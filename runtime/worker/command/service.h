@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
 #include "runtime/base/process.h"
 #include "runtime/plan/plan.h"
 #include "runtime/worker/command/process.h"

@@ -25,7 +25,6 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
 #include "runtime/base/process.h"
 
 namespace expc::command {

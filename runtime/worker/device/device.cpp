@@ -12,9 +12,9 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/find.h"
-#include "runtime/base/moments.h"
 #include "runtime/base/nvml.h"
 #include "runtime/base/parallel.h"
 #include "runtime/base/text.h"

@@ -18,7 +18,6 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/format.h"
-#include "runtime/base/moments.h"
 #include "runtime/base/process.h"
 
 namespace expc::device {

@@ -7,8 +7,8 @@
 
 #include <optional>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
 
 namespace expc::device {
 

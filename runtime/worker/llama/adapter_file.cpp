@@ -24,6 +24,7 @@
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
 #include "runtime/base/llvm.h"
+#include "runtime/base/word.h"
 #include "runtime/data/model/llama.h"
 #include "runtime/worker/llama/folder.h"
 #include "runtime/worker/model/state_file.h"
@@ -35,24 +36,25 @@ constexpr char kConfig[] = "/adapter_config.json";
 constexpr char kWeights[] = "/adapter_model.safetensors";
 constexpr llvm::StringLiteral kPrefix = "base_model.model.";
 
-/// Hugging Face's names of the kinds of modules, in the order of Role, without their places in the model.
-constexpr const char* kModules[] = {"embed_tokens", "norm",   "lm_head",   "q_proj",  "k_proj",
-                                    "v_proj",       "o_proj", "gate_proj", "up_proj", "down_proj"};
-
-const char* moduleOf(Role role) { return kModules[size_t(role)]; }
+/// Hugging Face's names of the kinds of modules, without their places in the model.
+constexpr base::Word<Role> kModules[] = {
+    {"embed_tokens", Role::Embedding}, {"norm", Role::Norm},      {"lm_head", Role::Head},
+    {"q_proj", Role::Query},           {"k_proj", Role::Key},     {"v_proj", Role::Value},
+    {"o_proj", Role::Output},          {"gate_proj", Role::Gate}, {"up_proj", Role::Up},
+    {"down_proj", Role::Down}};
 
 using Names = std::set<std::string>;
 
 Names modulesOf(const std::vector<Role>& roles) {
   Names names;
-  for (const Role role : roles) names.insert(moduleOf(role));
+  for (const Role role : roles) names.insert(base::wordOf(kModules, role).str());
   return names;
 }
 
 /// The alphas of modules that have one of their own, under the modules' names.
 json::Object alphaPattern(const LoraOptions& lora) {
   json::Object pattern;
-  for (const auto& [role, alpha] : lora.alphas) pattern[moduleOf(role)] = alpha;
+  for (const auto& [role, alpha] : lora.alphas) pattern[base::wordOf(kModules, role)] = alpha;
   return pattern;
 }
 

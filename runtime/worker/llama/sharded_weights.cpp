@@ -21,7 +21,6 @@
 #include <cassert>
 
 #include "runtime/base/clock.h"
-#include "runtime/base/moments.h"
 
 namespace expc::llama {
 namespace {

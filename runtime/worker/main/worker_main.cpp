@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "runtime/base/moments.h"
+#include "runtime/base/clock.h"
 #include "runtime/worker/device/host.h"
 #include "runtime/worker/serve/serve.h"
 #include "runtime/worker/workload/image/training.h"

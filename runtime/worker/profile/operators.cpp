@@ -11,7 +11,7 @@
 #include <mutex>
 #include <thread>
 
-#include "runtime/base/moments.h"
+#include "runtime/base/clock.h"
 #include "runtime/worker/profile/activity.h"
 
 namespace expc::profile {

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/descriptor.h"
 #include "runtime/base/failure.h"
-#include "runtime/base/moments.h"
 
 namespace expc::profile {
 namespace {

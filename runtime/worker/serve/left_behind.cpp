@@ -20,10 +20,10 @@
 #include <system_error>
 #include <vector>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
 #include "runtime/base/process.h"
 #include "runtime/worker/serve/child.h"
 

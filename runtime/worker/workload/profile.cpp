@@ -9,7 +9,6 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
 #include "runtime/worker/profile/activity.h"
 #include "runtime/worker/profile/breakdown.h"
 #include "runtime/worker/profile/range.h"

@@ -18,7 +18,6 @@
 #include "runtime/base/json.h"
 #include "runtime/base/json_record.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/training.h"

@@ -12,11 +12,10 @@
 #include <cstdlib>
 #include <utility>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
-#include "runtime/base/prefixed.h"
 #include "runtime/base/text.h"
 #include "runtime/worker/device/device.h"
 #include "runtime/worker/device/host.h"

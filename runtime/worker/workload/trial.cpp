@@ -15,10 +15,10 @@
 
 #include <chrono>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/find.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/comm/failure.h"
 #include "runtime/worker/device/host.h"

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
 #include "runtime/protocol/trial.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/device/device.h"

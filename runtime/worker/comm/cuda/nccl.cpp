@@ -14,8 +14,8 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <utility>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/format.h"
-#include "runtime/base/moments.h"
 #include "runtime/worker/comm/process_group.h"
 
 namespace expc::comm {

@@ -9,7 +9,6 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/prefixed.h"
 #include "runtime/worker/model/state_file.h"
 #include "runtime/worker/workload/checkpoint.h"
 #include "runtime/worker/workload/declared/parameter_table.h"

@@ -19,7 +19,6 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
 #include "runtime/data/images/alike.h"
 #include "runtime/data/images/loader.h"
 #include "runtime/data/images/open.h"

@@ -17,7 +17,6 @@
 #include "runtime/base/files/files.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
 #include "runtime/worker/comm/communicator.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/model/state_file.h"

@@ -15,8 +15,6 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
-#include "runtime/base/moments.h"
-#include "runtime/base/prefixed.h"
 #include "runtime/worker/llama/random_weights.h"
 #include "runtime/worker/serve/child.h"
 #include "runtime/worker/workload/workload.h"

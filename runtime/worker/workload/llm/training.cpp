@@ -17,8 +17,6 @@
 #include "runtime/base/failure.h"
 #include "runtime/base/format.h"
 #include "runtime/base/llvm.h"
-#include "runtime/base/moments.h"
-#include "runtime/base/prefixed.h"
 #include "runtime/data/images/sampler.h"
 #include "runtime/worker/llama/adapter_file.h"
 #include "runtime/worker/workload/llm/model.h"
