@@ -57,6 +57,7 @@ function(nullgpu_stubs target name file cuda12 exports objects succeed headers)
     DEPENDS "${NULLGPU_DEMAND}" "${NULLGPU_DEMAND_CUDA12}" "${NULLGPU_STUBS_TOOL}" ${objects}
     COMMENT "Stubs of ${file}" COMMAND_EXPAND_LISTS VERBATIM)
   target_sources(${target} PRIVATE "${_stubs}" "${_script}")
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)  # stubs compute nothing
   target_link_options(${target} PRIVATE "LINKER:--version-script=${_script}")
   set_target_properties(${target} PROPERTIES LINK_DEPENDS "${_script}")
   add_dependencies(${target} nullgpu_demand)

@@ -344,8 +344,8 @@ TEST_CASE("every prefix and every missing token of a study ends with an answer")
   for (const char* file : {"experiments/precision.exp", "grammar/corpus/constructs.exp"}) {
     const std::string text = readFile(std::filesystem::path(expc::test::sourceDir()) / file);
     REQUIRE(!text.empty());
-    for (size_t size = 0; size < text.size(); size += 3) parseText(text.substr(0, size));
-    for (size_t at = 0; at + 4 < text.size(); at += 2) {
+    for (size_t size = 0; size < text.size(); size += 5) parseText(text.substr(0, size));
+    for (size_t at = 0; at + 4 < text.size(); at += 5) {
       std::string damaged = text;
       damaged.erase(at, 4);
       parseText(damaged);

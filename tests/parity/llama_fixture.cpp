@@ -1,6 +1,7 @@
 #include "tests/parity/llama_fixture.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 #include <torch/csrc/autograd/autograd.h>
 

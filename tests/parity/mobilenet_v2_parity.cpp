@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 #include <unistd.h>
 
