@@ -6,6 +6,7 @@ import ctypes
 import os
 import pathlib
 import runpy
+import signal
 import sys
 
 import accelerate  # noqa: F401
@@ -23,6 +24,7 @@ for client, ranks in zip(sys.argv[1::2], map(int, sys.argv[2::2])):
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(store))  # a fork lacks its thread, which its end would wait for
     for rank in range(ranks):
         if os.fork() == 0:
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: the others of a rank that fails end with this process
             os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1",
                            "MASTER_PORT": str(store.port), "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RUN_ID": client}
             runpy.run_path(str(pathlib.Path(__file__).with_name(client + ".py")), run_name="__main__")
