@@ -9,7 +9,7 @@ import re
 from command import Command, main
 
 # A command that draws its time: two levels, of which the second is half as much again as fast.
-STUDY = """workload job command ["python3", "-c",
+STUDY = """workload job command ["python3", "-IS", "-c",
     "import random, sys; s, f = map(int, sys.argv[1:]); print((3 - f) * random.Random(2 * s + f).gauss(1, 0.02))", "${seed}", "${fast}"] {
   param fast : int in 0..1 = 0
   metric t : Time lower from regex("(.+)", unit = 1s)

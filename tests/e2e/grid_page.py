@@ -19,8 +19,8 @@ workload nothing command ["true", "${rows}", "${columns}"] {
 
 study grid {
   workload nothing
-  factor rows    in 1..12 baseline 1
-  factor columns in 1..12 baseline 1
+  factor rows    in 1..11 baseline 1
+  factor columns in 1..9 baseline 1
   measure wall
   compare cost = ratio(wall) over rows
   plot wall over rows by columns

@@ -9,6 +9,7 @@ PYTHON has torch, and the folders what torch, transformers, peft, accelerate and
 """
 import collections
 import csv
+import itertools
 import json
 import os
 import pathlib
@@ -43,7 +44,7 @@ class Faults(Programs):
     """Each program of programs/ has one fault; docs/null-gpu.md has the table."""
 
     def test_a_collective_that_one_rank_omits_names_both_calls(self):
-        said = self.null("2x4GiB", *RANKS, HERE / "programs/omitted_collective.py", fails=True)
+        said = self.null("2x4GiB", *RANKS, HERE / "programs/omitted_collective.py", fails=True, TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC="100")
         self.assertRegex(said, "rank 0 calls AllReduce of 1 x float32 .sum., rank 1 calls Broadcast of 3 x int32 from rank 0; all ranks must call the same")
 
     def test_a_buffer_that_is_reused_too_early_names_both_places(self):
@@ -81,45 +82,31 @@ class Faults(Programs):
         self.assertGreater(told["activations_bytes"], 0)
 
 
-class Ranks(Programs):
-    def test_objects_that_ranks_send_each_other_arrive(self):
-        self.null("2x4GiB", *RANKS, HERE / "programs/objects.py")
-
-
 class Clients(Programs):
     """Programs of users over unmodified libraries; each rank prints torch's own peaks of its card.
 
-    DDP and FSDP2 run on four cards. The others run on two, or on CLIENT_CARDS, since each rank imports for seconds."""
+    DDP and FSDP2 run on four cards. The others run on two, or on CLIENT_CARDS. All but torchtune's, which `tune run` starts by torchrun, are forks of
+    one process (clients/forked.py), since a rank imports for seconds."""
 
-    def peaks(self, client, cards=int(os.environ.get("CLIENT_CARDS", 2)), **variables):
-        ranks = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", cards]
-        words = [HERE / "clients/tuned.py", cards] if client == "tuned.py" else [*ranks, HERE / "clients" / client]
+    cards = int(os.environ.get("CLIENT_CARDS", 2))
+
+    def peaks(self, ranks, *words, **variables):
+        """The peaks that `ranks` ranks print are those that expc has."""
         with tempfile.TemporaryDirectory() as folder:
-            told = self.null(f"{cards}x80GiB", *words, json_=True, TMPDIR=folder, **variables)
+            told = self.null(f"{max(4, self.cards)}x80GiB", *words, json_=True, TMPDIR=folder, **variables)
         # A progress bar of another rank may stand before them in the same line.
-        said = {tuple(map(int, numbers)) for numbers in re.findall(r"peaks (\d+) (\d+) (\d+)$", told["said"], re.M)}
-        found = {(each["card"], each["torch"]["allocated_bytes"], each["torch"]["reserved_bytes"])
-                 for process in told["processes"] for each in process["cards"] if "torch" in each and each["torch"]["allocated_bytes"]}
-        self.assertEqual(len(said), cards, told["said"][-3000:])
-        self.assertEqual(said, found)
+        said = [tuple(map(int, numbers)) for numbers in re.findall(r"peaks (\d+) (\d+) (\d+)$", told["said"], re.M)]
+        found = [(each["card"], each["torch"]["allocated_bytes"], each["torch"]["reserved_bytes"])
+                 for process in told["processes"] for each in process["cards"] if "torch" in each and each["torch"]["allocated_bytes"]]
+        self.assertEqual(len(said), ranks, told["said"][-3000:])
+        self.assertEqual(sorted(said), sorted(found))
 
-    def test_ddp(self):
-        self.peaks("ddp.py", 4)
-
-    def test_fsdp2(self):
-        self.peaks("fsdp2.py", 4)
-
-    def test_trainer_with_peft(self):
-        self.peaks("trainer.py")
-
-    def test_accelerate(self):
-        self.peaks("accelerated.py")
-
-    def test_lightning(self):
-        self.peaks("lit.py")
+    def test_torch_transformers_peft_accelerate_and_lightning(self):
+        ranks = {"ddp": 4, "fsdp2": 4, "trainer": self.cards, "accelerated": self.cards, "lit": self.cards, "objects": self.cards}
+        self.peaks(sum(ranks.values()), HERE / "clients/forked.py", *itertools.chain(*ranks.items()))
 
     def test_torchtune(self):
-        self.peaks("tuned.py", PYTHONPATH=f"{TORCHTUNE}:{PROGRAMS}")
+        self.peaks(self.cards, HERE / "clients/tuned.py", self.cards, PYTHONPATH=f"{TORCHTUNE}:{PROGRAMS}")
 
 
 class ClientsOnCpu(Programs):
@@ -148,7 +135,6 @@ class ClientsOnCpu(Programs):
     def test_a_study_measures_them_on_the_cpu(self):
         """The libraries of the other clients run in the next test."""
         self.measure("clients.exp", "ddp, fsdp2", PROGRAMS)
-        self.measure("clients.exp", "tuned", f"{TORCHTUNE}:{PROGRAMS}")
 
     def test_the_lines_that_the_docs_show(self):
         page = ROOT / "docs/your-own-program.md"

@@ -121,8 +121,8 @@ study trained {
   factor precision in { fp32, bf16 } baseline fp32
   measure step_time
   compare gain = speedup(step_time) over precision
-  criterion runs: forall (gpus, nodes): gain[precision = bf16] >= 0.001x with confidence 90%
-  design { timed { repeat 6  steps 2  warmup 1 } }
+  criterion runs: forall (gpus, nodes): gain[precision = bf16] >= 0.001x
+  design { timed { repeat 2  steps 2  warmup 1 } }
 }
 """
 
@@ -290,7 +290,7 @@ def ranks_on_two_nodes_train_together_by_gloo():
         study.check_store()
         sizes = study.query("SELECT json_array_length(devices), devices LIKE '%\"node\"%', count(*) FROM trial WHERE status = 'valid' "
                             "GROUP BY 1, 2 ORDER BY 1")
-        expect(sizes == [(1, 0, 12), (2, 1, 12), (4, 1, 12)], f"trials of one rank, and of one and two on each of two nodes: {sizes}")
+        expect(sizes == [(1, 0, 4), (2, 1, 4), (4, 1, 4)], f"trials of one rank, and of one and two on each of two nodes: {sizes}")
         expect_no_orphans()
 
 

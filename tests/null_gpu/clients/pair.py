@@ -1,10 +1,19 @@
-"""Two ranks add a number while the two of the other trial do so. Both trials note their port in MEET/ports and wait for the other's."""
+"""Two ranks add a number while the two of the other trial do so. Both trials note their port in MEET/ports and wait for the other's.
+
+usage: pair.py true|false    false: does nothing
+"""
 import os
 import pathlib
+import sys
 import time
 
-import torch
-import torch.distributed as dist
+if "RANK" not in os.environ:
+    if sys.argv[1] == "true":
+        os.execvp("python3", ["python3", "-m", "torch.distributed.run", "--nproc-per-node", "2", *sys.argv])
+    sys.exit()
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
 
 dist.init_process_group("gloo")
 ports = pathlib.Path(os.environ["MEET"], "ports")

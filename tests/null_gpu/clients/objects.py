@@ -4,6 +4,8 @@ import os
 import torch
 import torch.distributed as dist
 
+import peaks
+
 torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
 dist.init_process_group("nccl")
 rank, size = dist.get_rank(), dist.get_world_size()
@@ -14,4 +16,5 @@ gathered, scattered = [None] * size, [None]
 dist.all_gather_object(gathered, objects[rank])
 dist.scatter_object_list(scattered, objects if rank == 0 else None)
 assert sent == gathered == objects and scattered == [objects[rank]], (rank, sent, gathered, scattered)
+peaks.tell()
 dist.destroy_process_group()
