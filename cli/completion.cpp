@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringSet.h>
 #include <llvm/Support/Allocator.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/StringSaver.h>
@@ -52,7 +53,10 @@ void addStudy(StudyWords& words, const check::Study& study) {
   for (const check::Change& preset : study.presets) base::addOnce(words.presets, preset.name);
   for (const check::Factor& factor : study.factors) {
     StudyWords::Setting& entry = setting(words, factor.name, "levels of a factor");
-    for (const check::Level& level : factor.levels) base::addOnce(entry.values, level.label);
+    // Factors may have thousands of levels.
+    llvm::StringSet<> there(entry.values);
+    for (const check::Level& level : factor.levels)
+      if (there.insert(level.label).second) entry.values.push_back(level.label);
   }
   for (const check::Constant& constant : study.constants) setting(words, constant.name, "a constant of the study");
   if (study.workload)

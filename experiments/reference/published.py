@@ -26,7 +26,7 @@ READINGS = {"lora_faster": (["0.65x"], ["1.5x"]), "second_card": (["2x"], ["1.2x
 # The machine of std.systems, as a session records it.
 SYSTEM = {"nodes": 1, "gpus": 4, "gpu.present": True, "gpu.memory": int(93.6 * 2**30), "sockets": 2, "cores": 64, "memory": 768 * 10**9}
 PRESETS = ("paper", "paper_full")
-STEPS = 300
+STEPS = 100
 WORKER = {"build": "published", "class": "published"}
 
 
@@ -240,19 +240,20 @@ def trials(plan, world, reverse):
     return trial
 
 
+@functools.cache
 def planned(expc, study, preset):
     done = subprocess.run([expc, "plan", HERE.parent / f"{study}.exp", "--preset", preset, "--system", "proxima", "--format", "json"],
                           capture_output=True, text=True, check=False)
     return [] if done.returncode else [(preset, json.loads(done.stdout))]  # refused: there is no such preset
 
 
-def fill(expc, folder, studies=(), reverse=False, apart=False):
-    """Writes the journal, or if `apart` one for each study in a subfolder of its name. Returns the presets and plans."""
+def fill(expc, folder, studies=(), reverse=False, subfolder=lambda plan: "."):
+    """Writes a journal for each subfolder. Returns the presets and plans."""
     claims = claimed()
     plans = [one for study in studies or sorted({study for study, _ in claims}) for preset in PRESETS for one in planned(expc, study, preset)]
     found, journals = world([plan for _, plan in plans], claims, reverse), {}
     for _, plan in plans:
-        place = f"{folder}/{plan['study']}" if apart else folder
+        place = f"{folder}/{subfolder(plan)}"
         if place not in journals:
             journals[place] = Journal(place)
         journals[place].run(plan, trials(plan, found, reverse))

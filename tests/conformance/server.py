@@ -26,10 +26,10 @@ class Server:
         self.ours.close()
         assert self.process.wait(timeout=60) == 0
 
-    def run(self, spec, timeout=300):
+    def run(self, spec, timeout=300, environment=None):
         """The last event of each rank."""
         return [json.loads(text.splitlines()[-1]) if text.strip() else {}
-                for _, text in self.outcome(spec, [self.log] * spec["world_size"], timeout)]
+                for _, text in self.outcome(spec, [self.log] * spec["world_size"], timeout, environment)]
 
     def outcome(self, spec, logs, timeout, environment=None):
         """Of each rank its exit code and its events. `logs`: a file for each; `environment`: more variables, or other values."""

@@ -70,7 +70,7 @@ class Metrics(unittest.TestCase):
         self.check_timed(1, "fp32", data={"synthetic": [64]}, workers=0)
 
     def test_quality(self):
-        spec = ranks.specification("quality", 2, {"epochs": 2}, optimizer="adam", learning_rate=0.003)
+        spec = ranks.specification("quality", 2, {"epochs": 2}, size=16, width=0.25, optimizer="adam", learning_rate=0.003)
         event = ranks.result(WORKER, spec)
         self.assertEqual(set(event["metrics"]), QUALITY)
         self.assertEqual(len(event["series"]["accuracy_curve"]), 2)
@@ -97,7 +97,7 @@ class Metrics(unittest.TestCase):
             for precision in ("fp32", "bf16"):
                 with self.subTest(ranks=count, precision=precision):
                     first, second, other = (
-                        ranks.result(WORKER, ranks.specification("timed", count, {"steps": 5, "warmup": 0}, seed=seed, precision=precision,
+                        ranks.result(WORKER, ranks.specification("timed", count, {"steps": 5, "warmup": 0}, seed=seed, batch=8, precision=precision,
                                                                  workers=2))["series"]["loss"]
                         for seed in (11, 11, 12))
                     self.assertEqual(first, second)

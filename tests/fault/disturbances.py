@@ -22,6 +22,8 @@ study faults {{
 }}
 """
 SLEEP = "import time; time.sleep(1.2)"
+# Takes about a third of a core, far more than limits allow, and leaves the rest to other tests.
+BUSY = "import time\nwhile True:\n  end = time.process_time() + 0.01\n  while time.process_time() < end: pass\n  time.sleep(0.02)"
 
 
 def write(folder, limits, program=SLEEP):
@@ -58,13 +60,13 @@ def beside(*command, **options):
 
 
 def a_busy_core_makes_trials_invalid():
-    with Folder() as folder, beside(sys.executable, "-c", "while True: pass"):
+    with Folder() as folder, beside(sys.executable, "-c", BUSY):
         write(folder, "other_cpu 5%")
         # One slot of all cores, so that the burner is on one of them wherever it runs.
         cores = len(os.sched_getaffinity(0))
         with contextlib.ExitStack() as others:
             for _ in range(cores - 1):
-                others.enter_context(beside(sys.executable, "-c", "while True: pass"))
+                others.enter_context(beside(sys.executable, "-c", BUSY))
             folder.run("--devices", "cpu:1").expect(5, "other processes used", "(limit 5 %)", "every timed trial was disturbed")
             expect_disturbed(folder, "other processes used")
             folder.run("--devices", "cpu:1").expect(5)
@@ -173,6 +175,7 @@ begin = time.monotonic()
 while time.monotonic() - begin < 6:
     card.cudaMemset(held, 0, 1 << 24)
     card.cudaDeviceSynchronize()
+    time.sleep(0.01)
     if time.monotonic() - begin > 3 and not os.path.exists("{throttle}"):
         open("{throttle}", "w").write("0x4")
 """

@@ -49,7 +49,7 @@ class Writes:
         for name, pattern, seed in (("s1.exp", "took ([0-9]+) ms", 1), ("s2.exp", "took ([0-9]+) ms", 2), ("other.exp", "then ([0-9]+) ms", 1)):
             (self.ready / name).write_text(STUDY.replace("PATTERN", pattern).replace("SEED", str(seed)))
         for seed in (1, 2):
-            self.expc(self.ready, "run", f"s{seed}.exp", "--results", f"r{seed}", "--heat-up", "0", "--quiet", "--devices", "cpu:1")
+            self.expc(self.ready, "run", f"s{seed}.exp", "--results", f"r{seed}", "--heat-up", "0", "--quiet", "--devices", "cpu:1", "--html", str(self.base / "page.html"))
         # Merged in two steps, so that it has several journals to make one of.
         shutil.copytree(self.ready / "r1", self.ready / "both")
         self.expc(self.ready, "store", "merge", "r2", "--results", "both")
@@ -67,9 +67,12 @@ class Writes:
         expect(done.returncode in (0, 4), f"{words} ends well, not with {done.returncode}: {done.stdout}{done.stderr}")
         return True
 
-    def rows(self, folder, results):
+    def whole(self, folder, results):
         done = subprocess.run([self.options.expc, "store", "verify", "--results", results], cwd=folder, env=self.environment, capture_output=True, text=True)
         expect(done.returncode == 0, f"{results} is whole: {done.stdout}{done.stderr}")
+
+    def rows(self, folder, results):
+        self.whole(folder, results)
         return stored.rows(self.options.expc, folder / results, VALUES)
 
     def spool(self, folder):
@@ -104,7 +107,7 @@ class Writes:
         if at and not ended:
             try:
                 if (folder / results).exists() and stored.rows(self.options.expc, folder / results, "SELECT 1") is not None:
-                    self.rows(folder, results)
+                    self.whole(folder, results)
             except AssertionError as error:
                 raise AssertionError(f"{name}, killed at change {at}: {error}") from error
         if not ended and not (folder / "out").exists():  # what was taken out is whole, and not taken out again
@@ -222,6 +225,8 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     parser.add_argument("--only", default=None)
     options = parser.parse_args()
+    if os.access("/dev/shm", os.W_OK):  # a kill leaves there what it leaves on a disk, and thousands of processes write
+        tempfile.tempdir = "/dev/shm"
     writes = Writes(options)
     try:
         if options.kills:

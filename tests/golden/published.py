@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fills stores with what the reference study printed (experiments/reference/published.py), and judges them: each criterion of its claims passes, none
 fails and each is decided. With every direction reversed none passes. Studies share points, so the published numbers are in one store. The reversed
-ones are in a store for each study, since a report reads all of its store.
+XX
 
 usage: published.py --expc PATH
 """
@@ -28,10 +28,10 @@ def judged(expc, folder, preset, plan):
 
 def problems(expc, folder, reverse):
     claims = published.claimed()
-    filled = published.fill(expc, folder, reverse=reverse, apart=reverse)
-    results = lambda plan: f"{folder}/{plan['study']}" if reverse else folder
+    subfolder = lambda plan: plan["study"] if reverse else plan["workloads"][0]["name"].partition(".")[2]  # noqa: E731
+    filled = published.fill(expc, folder, reverse=reverse, subfolder=subfolder)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for (preset, plan), found in zip(filled, pool.map(lambda one: judged(expc, results(one[1]), *one), filled)):
+        for (preset, plan), found in zip(filled, pool.map(lambda one: judged(expc, f"{folder}/{subfolder(one[1])}", *one), filled)):
             for name, verdict in found:
                 said = (plan["study"], name) in claims or name in published.READINGS
                 if verdict == "fail" and not reverse or said and (verdict == "pass") == reverse:

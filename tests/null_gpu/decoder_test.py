@@ -4,7 +4,7 @@ and by each card's own attention. Counted on null cards, between a trial of some
 
 usage: decoder_test.py EXPC_WORKER_CUDA NULL_GPU_FOLDER [TEST...]
 """
-import contextlib
+import functools
 import pathlib
 import sys
 import tempfile
@@ -22,6 +22,12 @@ INPUTS = 4 * tiny_llama.LAYERS  # of them: q, k and v share one, and gate and up
 FIRST_INPUT = 3  # products that read the first layer's
 
 
+def setUpModule():
+    global SERVER, SAID, MODEL
+    SERVER, SAID = unittest.enterModuleContext(null_gpu.server(WORKER, FOLDER))
+    MODEL = tiny_llama.write(pathlib.Path(unittest.enterModuleContext(tempfile.TemporaryDirectory())) / "model")
+
+
 def trial(steps, kind="profile", count=1, **parameters):
     values = {"model": {"folder": [str(MODEL)]}, "data": {"synthetic": [96]}, "template": "grammar", "max_length": 64, "batch": 2,
               "group_size": 64, "gpus": count, "precision": "bf16", "pin_memory": True, **parameters}
@@ -29,28 +35,31 @@ def trial(steps, kind="profile", count=1, **parameters):
     return dict(spec, workload="llm.finetune", parameters=values)
 
 
+def result(spec, **variables):
+    event = SERVER.run(spec, environment=variables)[0]
+    assert event.get("event") == "result", f"{event}\n{SAID()[-3000:]}"
+    return event
+
+
+@functools.cache
+def of_a_step(**parameters):
+    """How often a step calls each function of the CUDA runtime."""
+    counts = []
+    for steps in (FEW, MORE):
+        series = result(trial(steps, **parameters))["series"]
+        counts.append({name.removeprefix("profile.api."): values[1] for name, values in series.items() if name.startswith("profile.api.")})
+    few, more = counts
+    return {name: (more[name] - few.get(name, 0)) / (MORE - FEW) for name in more}
+
+
+def launches(**parameters):
+    return sum(count for name, count in of_a_step(**parameters).items() if name.startswith("cudaLaunchKernel"))
+
+
 class Decoder(unittest.TestCase):
-    def result(self, spec, **configuration):
-        with null_gpu.server(WORKER, FOLDER, **configuration) as (server, said):
-            event = server.run(spec)[0]
-            self.assertEqual(event.get("event"), "result", f"{event}\n{said()[-3000:]}")
-        return event
-
-    def of_a_step(self, **parameters):
-        """How often a step calls each function of the CUDA runtime."""
-        counts = []
-        for steps in (FEW, MORE):
-            series = self.result(trial(steps, **parameters))["series"]
-            counts.append({name.removeprefix("profile.api."): values[1] for name, values in series.items() if name.startswith("profile.api.")})
-        few, more = counts
-        return {name: (more[name] - few.get(name, 0)) / (MORE - FEW) for name in more}
-
-    def launches(self, **parameters):
-        return sum(count for name, count in self.of_a_step(**parameters).items() if name.startswith("cudaLaunchKernel"))
-
     def assert_no_wait(self, **parameters):
         with self.subTest(**parameters):
-            calls = self.of_a_step(**parameters)
+            calls = of_a_step(**parameters)
             self.assertGreater(sum(calls.values()), 100, calls)
             self.assertEqual({name: calls[name] for name in WAITS if calls.get(name)}, {})
 
@@ -67,16 +76,16 @@ class Decoder(unittest.TestCase):
             self.assert_no_wait(count=2, **parameters)
 
     def test_a_weight_in_nf4_costs_a_launch_each_way(self):
-        more = self.launches(method="qlora") - self.launches(method="lora")
+        more = launches(method="qlora") - launches(method="lora")
         self.assertEqual(more, 2 * PRODUCTS - FIRST_INPUT, "nothing goes back to the input of the first layer")
 
     def test_rounding_a_matrix_costs_a_launch_each_way(self):
-        more = self.launches(method="qat", qat_weights="recomputed") - self.launches(method="full")
+        more = launches(method="qat", qat_weights="recomputed") - launches(method="full")
         # Forth, again on the way back, and its gradient; the head and its input are not rounded again.
         self.assertEqual(more, 3 * (PRODUCTS + INPUTS) + 2 * 2)
 
     def test_a_layer_is_few_launches(self):
-        self.assertLess(self.launches(method="lora") / tiny_llama.LAYERS, 90)
+        self.assertLess(launches(method="lora") / tiny_llama.LAYERS, 90)
 
     def test_the_attention_is_the_card_s_and_recorded(self):
         for capability, precision, attention in (("9.0", "bf16", "cuDNN; flash attention for packed rows"), ("8.6", "fp16", "flash attention"),
@@ -87,13 +96,11 @@ class Decoder(unittest.TestCase):
                 with self.subTest(capability=capability, precision=precision, packing=packing):
                     # `tiny` has fewer heads of keys and values than of queries.
                     spec = trial(2, "timed", model="tiny", method="lora", precision=precision, packing=packing)
-                    result = self.result(spec, capability=capability)
-                    self.assertEqual(result["environment"]["attention"], attention)
-                    self.assertEqual(any(str(note).startswith("attention:") for note in result["notes"]), attention == "plain operators")
+                    event = result(spec, NULLGPU_CAPABILITY=capability)
+                    self.assertEqual(event["environment"]["attention"], attention)
+                    self.assertEqual(any(str(note).startswith("attention:") for note in event["notes"]), attention == "plain operators")
 
 
 if __name__ == "__main__":
-    WORKER, FOLDER = sys.argv[1:3]
-    with contextlib.ExitStack() as stack:
-        MODEL = tiny_llama.write(pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory())) / "model")
-        unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    WORKER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
+    unittest.main(verbosity=2)

@@ -3,7 +3,6 @@
 
 usage: loading_test.py EXPC_WORKER_CUDA NULL_GPU_FOLDER [TEST...]
 """
-import contextlib
 import pathlib
 import sys
 import tempfile
@@ -17,6 +16,12 @@ import tiny_llama  # noqa: E402
 GB = 1e9
 
 
+def setUpModule():
+    global SERVER, SAID, MODEL
+    SERVER, SAID = unittest.enterModuleContext(null_gpu.server(WORKER, FOLDER))
+    MODEL = tiny_llama.write(pathlib.Path(unittest.enterModuleContext(tempfile.TemporaryDirectory())) / "model")
+
+
 def trial(count=1, rehearsal=False, metrics=(), **parameters):
     values = {"data": {"synthetic": [32]}, "template": "grammar", "max_length": 64, "batch": 2, "group_size": 64, "gpus": count,
               **parameters}
@@ -26,14 +31,13 @@ def trial(count=1, rehearsal=False, metrics=(), **parameters):
 
 
 class Loading(unittest.TestCase):
-    def last(self, spec, **configuration):
-        with null_gpu.server(WORKER, FOLDER, **configuration) as (server, said):
-            events = server.run(spec)
-            self.assertTrue(all(events), said()[-3000:])
+    def last(self, spec, **variables):
+        events = SERVER.run(spec, environment=variables)
+        self.assertTrue(all(events), SAID()[-3000:])
         return events
 
-    def result(self, spec, **configuration):
-        event = self.last(spec, **configuration)[0]
+    def result(self, spec, **variables):
+        event = self.last(spec, **variables)[0]
         self.assertEqual(event.get("event"), "result", event)
         return event
 
@@ -57,8 +61,8 @@ class Loading(unittest.TestCase):
             with self.subTest(method=method, count=count):
                 spec = trial(count, rehearsal=True, model="llama3_8b", method=method, precision="fp32")
                 # What ranks gather is a unit whole on each card, and pages of the host unless it is dropped.
-                configuration = {"drop": "64KiB"} if count > 1 else {}
-                rehearsed = self.result(spec, memory="200GiB", **configuration)["rehearsed"]["ranks"]
+                variables = {"NULLGPU_DROP": "64KiB"} if count > 1 else {}
+                rehearsed = self.result(spec, NULLGPU_MEMORY="200GiB", **variables)["rehearsed"]["ranks"]
                 weights = 8.03e9 * 4 / count if method == "full" else 4e9
                 for rank in rehearsed:
                     self.assertGreater(rank["device_memory_allocated"], weights)
@@ -67,7 +71,7 @@ class Loading(unittest.TestCase):
     def test_a_rank_s_host_holds_a_piece_of_its_part_of_the_weights_at_a_time(self):
         # The embedding alone is 1.05 GB.
         spec = trial(4, metrics=("host_memory_peak",), model="llama3_2_1b", method="full", precision="fp32", batch=1)
-        self.assertLess(self.result(spec, drop="64KiB")["metrics"]["host_memory_peak"], 0.5 * GB)
+        self.assertLess(self.result(spec, NULLGPU_DROP="64KiB")["metrics"]["host_memory_peak"], 0.5 * GB)
 
     def test_what_is_missing_is_refused_without_weights_too(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +91,5 @@ class Loading(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    WORKER, FOLDER = sys.argv[1:3]
-    with contextlib.ExitStack() as stack:
-        MODEL = tiny_llama.write(pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory())) / "model")
-        unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    WORKER, FOLDER = sys.argv.pop(1), sys.argv.pop(1)
+    unittest.main(verbosity=2)

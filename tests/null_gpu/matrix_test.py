@@ -32,7 +32,7 @@ class Image:
     only = {"worker_kind": ("loader", "dataloader")}
 
     def __init__(self, folder):
-        self.workload = "image.mobilenet_v2(data = synthetic(64), size = 28px, width = 0.25, batch = 4, learning_rate = 0.001)"
+        self.workload = "image.mobilenet_v2(data = synthetic(32), size = 28px, width = 0.25, batch = 4, learning_rate = 0.001)"
 
     def leaves_out(self, at, kind):
         """Nothing of torch is in DALI: it carries a CUDA runtime of its own, which finds no driver. Trials of the other kinds differ
