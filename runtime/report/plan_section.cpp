@@ -5,6 +5,7 @@
 #include <set>
 
 #include "runtime/base/format.h"
+#include "runtime/base/json.h"
 #include "runtime/judge/criteria.h"
 #include "runtime/judge/index.h"
 #include "runtime/plan/command.h"

@@ -36,7 +36,7 @@ class Gate(Command):
     def setUp(self):
         super().setUp()
         self.write("gate.exp", block("exp"))
-        self.write("gate.sh", block("sh"))
+        self.write("gate.sh", block("sh").replace("expc run ", "expc run --heat-up 0 "))
         self.program("old", "100")
 
     def program(self, name, milliseconds, then="true"):

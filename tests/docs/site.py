@@ -75,7 +75,7 @@ def look(browser, folder, pictures):
                 yield f"{where}: the menu is {'shut' if width > 800 else 'open'}"
             if strange := [address for address in browser.requests() if not address.startswith("file:")]:
                 yield f"{where}: asks for {strange}"
-            if checker:
+            if checker and dark == (width < 800):  # as report_page.AXED
                 browser.evaluate(checker)
                 yield from (f"{where}: axe: {line}" for line in browser.evaluate(report_page.AXE))
             if pictures:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every combination of a workload's factors that a machine with four cards can run ends valid on null cards, as a timed, a quality and a
-profile trial: all calls of the CUDA side happen, nothing is computed. The levels are those that stdlib declares.
+"""Every combination of a workload's factors that a machine with four cards can run ends valid on null cards as a timed trial, and every pair
+of levels as a quality and a profile trial: all calls of the CUDA side happen, nothing is computed. The levels are those that stdlib declares.
 
 usage: matrix_test.py image|llm EXPC EXPC_WORKER_CUDA NULL_GPU_FOLDER [--part K/N] [--only TEXT] [--without-graphs]
 """
@@ -78,9 +78,10 @@ class Matrix(unittest.TestCase):
 
     def combinations(self):
         """What to run, each with its name."""
-        for (at, point), kind in itertools.product(self.points.items(), SETTINGS):
-            if not self.of.leaves_out(at, kind):
-                yield " ".join((kind, *filter(None, at))), self.specification(point["parameters"], kind)
+        for kind in SETTINGS:
+            candidates = [at for at in self.points if not self.of.leaves_out(at, kind)]
+            for at in candidates if kind == "timed" else matrix.covering(candidates, self.names, []):
+                yield " ".join((kind, *filter(None, at))), self.specification(self.points[at]["parameters"], kind)
         if isinstance(self.of, Image):
             yield from self.ways_across()
         else:
