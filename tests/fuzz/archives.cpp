@@ -14,16 +14,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kBlock = 512, kSum = 148, kSumSize = 8, kMagic = 257;
+constexpr size_t kBlock = 512, kChecksumAt = 148, kChecksumSize = 8, kMagic = 257;
 constexpr uint64_t kMost = 1 << 16;
 
 /// The header's sum counts its own bytes as spaces (POSIX.1, ustar).
 void mend(char* header) {
-  std::memset(header + kSum, ' ', kSumSize);
+  std::memset(header + kChecksumAt, ' ', kChecksumSize);
   const unsigned sum = std::accumulate(header, header + kBlock, 0U,
                                        [](unsigned all, char one) { return all + static_cast<unsigned char>(one); });
   const std::string text = fmt::format("{:06o}", sum & 0777777U);
-  std::memcpy(header + kSum, text.c_str(), text.size() + 1);
+  std::memcpy(header + kChecksumAt, text.c_str(), text.size() + 1);
 }
 
 std::string withMemberSums(std::string bytes) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fills stores with what the reference study printed (experiments/reference/published.py), and judges them: each criterion of its claims passes, none
-fails and each is decided. With every direction reversed none passes. Studies share points, so the published numbers are in one store. The reversed
-XX
+fails and each is decided. With every direction reversed none passes. Studies of one family of workloads share points, so a family's numbers are in
+one store. The reversed ones are in a store for each study, since a report reads all of its store.
 
 usage: published.py --expc PATH
 """

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Every combination of a workload's factors that a machine with four cards can run ends valid on null cards as a timed trial, and every pair
-of levels as a quality and a profile trial: all calls of the CUDA side happen, nothing is computed. The levels are those that stdlib declares.
+of levels as a quality and a profile trial, with --all every combination: all calls of the CUDA side happen, nothing is computed. The levels are
+those that stdlib declares.
 
-usage: matrix_test.py image|llm EXPC EXPC_WORKER_CUDA NULL_GPU_FOLDER [--part K/N] [--only TEXT] [--without-graphs]
+usage: matrix_test.py image|llm EXPC EXPC_WORKER_CUDA NULL_GPU_FOLDER [--part K/N] [--only TEXT] [--without-graphs] [--all]
 """
 import argparse
 import collections
@@ -80,7 +81,7 @@ class Matrix(unittest.TestCase):
         """What to run, each with its name."""
         for kind in SETTINGS:
             candidates = [at for at in self.points if not self.of.leaves_out(at, kind)]
-            for at in candidates if kind == "timed" else matrix.covering(candidates, self.names, []):
+            for at in candidates if kind == "timed" or ARGUMENTS.all else matrix.covering(candidates, self.names, []):
                 yield " ".join((kind, *filter(None, at))), self.specification(self.points[at]["parameters"], kind)
         if isinstance(self.of, Image):
             yield from self.ways_across()
@@ -148,5 +149,6 @@ if __name__ == "__main__":
     parser.add_argument("--part", default="1/1")
     parser.add_argument("--only", default="")
     parser.add_argument("--without-graphs", action="store_true", help="on a runtime that refuses captures")
+    parser.add_argument("--all", action="store_true", help="every combination in all three kinds of trials")
     ARGUMENTS = parser.parse_args()
     unittest.main(argv=sys.argv[:1], verbosity=2)
