@@ -1,10 +1,3 @@
-option(EXPC_UNITY "Compile up to 17 files of a library or of its tests at once, which takes a third of the time of a cold build" ON)
-
-# Files of a target share what they include and what templates make of it, which takes longer than their own lines.
-function(expc_joined target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${EXPC_UNITY} UNITY_BUILD_BATCH_SIZE 17)
-endfunction()
-
 # expc_unit_test(NAME sources...): an executable of doctest. Tests are not optimised, since at -O1 they compile 1.4 times as long.
 function(expc_unit_test name)
   add_executable(${name} ${ARGN})
