@@ -4,14 +4,17 @@
 // earlier on the line. It must never fail loudly: a broken study or an unknown command gives fewer candidates.
 
 #include <fmt/ranges.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallVector.h>
-#include <llvm/ADT/StringSet.h>
 #include <llvm/Support/Allocator.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/StringSaver.h>
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "cli/compilation.h"
 #include "cli/completion/scripts.h"
@@ -30,8 +33,8 @@ namespace {
 struct StudyWords {
   struct Setting {
     std::string name, meaning;
-    /// Levels of a factor, as they are written.
-    std::vector<std::string> values;
+    /// Levels of a factor, as they are written. There may be thousands.
+    llvm::SetVector<std::string, std::vector<std::string>, std::set<std::string>> values;
   };
   std::vector<std::string> studies, presets;
   /// Systems that the file declares.
@@ -53,10 +56,7 @@ void addStudy(StudyWords& words, const check::Study& study) {
   for (const check::Change& preset : study.presets) base::addOnce(words.presets, preset.name);
   for (const check::Factor& factor : study.factors) {
     StudyWords::Setting& entry = setting(words, factor.name, "levels of a factor");
-    // Factors may have thousands of levels.
-    llvm::StringSet<> there(entry.values);
-    for (const check::Level& level : factor.levels)
-      if (there.insert(level.label).second) entry.values.push_back(level.label);
+    for (const check::Level& level : factor.levels) entry.values.insert(level.label);
   }
   for (const check::Constant& constant : study.constants) setting(words, constant.name, "a constant of the study");
   if (study.workload)
