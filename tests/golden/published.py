@@ -28,7 +28,10 @@ def judged(expc, folder, preset, plan):
 
 def problems(expc, folder, reverse):
     claims = published.claimed()
-    subfolder = lambda plan: plan["study"] if reverse else plan["workloads"][0]["name"].partition(".")[2]  # noqa: E731
+
+    def subfolder(plan):
+        return plan["study"] if reverse else plan["workloads"][0]["name"].partition(".")[2]
+
     filled = published.fill(expc, folder, reverse=reverse, subfolder=subfolder)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for (preset, plan), found in zip(filled, pool.map(lambda one: judged(expc, f"{folder}/{subfolder(one[1])}", *one), filled)):
