@@ -14,6 +14,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   if(_megabytes_each GREATER 3800)
     add_compile_options(--param=ggc-min-heapsize=1048576)
   endif()
+  # Where .deps is a link, GCC would name headers by what it leads to, and ccache would give objects that depend on these to other clones.
+  add_compile_options(-fno-canonical-system-headers)
 endif()
 
 # Paths below the sources are looked up as relative ones, so that another clone finds what this one compiled.
