@@ -134,8 +134,9 @@ class Campaign {
   void blockOver(TrialKind kind);
   Error startTrial(unsigned lane, const Step& step, std::vector<NodePart> parts);
   /// Launches the next process of the flight: the program that runs before a start, a start that does not count, or the
-  /// start that is measured.
+  /// start that is measured. Error: it cannot be launched, or somebody removes the results folder.
   Error launch(const std::shared_ptr<Flight>& flight);
+  Error tryLaunch(const std::shared_ptr<Flight>& flight);
   /// Takes the end of one launch: launches the next one, or finishes the trial.
   Error landed(const std::shared_ptr<Flight>& flight, TrialEnd end);
   /// Error: a file that trials of the point read has changed since the run began.

@@ -4,6 +4,7 @@
 //
 // Each lane runs one trial at a time. A Flight is that trial; it may take several launches (see Campaign::Flight).
 
+#include <llvm/Support/Path.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "runtime/base/failure.h"
+#include "runtime/base/files/files.h"
 #include "runtime/base/files/results_folder.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json_record.h"
@@ -169,6 +171,13 @@ Error Campaign::startTrial(unsigned lane, const Step& step, std::vector<NodePart
 }
 
 Error Campaign::launch(const std::shared_ptr<Flight>& flight) {
+  Error error = tryLaunch(flight);
+  const std::string log = flight->request.log(flight->request.first_rank);
+  if (!error || files::isThere(llvm::sys::path::parent_path(log).str())) return error;
+  return env_.store.explainLoss(std::move(error));
+}
+
+Error Campaign::tryLaunch(const std::shared_ptr<Flight>& flight) {
   TrialRequest start = flight->request;
   protocol::TrialSpec& spec = start.spec;
   // Commands have folders, programs that run before them, and starts that do not count; built-in workloads have none of

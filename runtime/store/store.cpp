@@ -354,6 +354,12 @@ Error Store::heartbeat() {
   return journal_ && !whole_ && journal_->isLost() ? writeAgain() : Error::success();
 }
 
+Error Store::explainLoss(Error error) {
+  for (int look = 0; look < kLooks; ++look, usleep(kBetween))
+    if (auto lost = heartbeat()) return consumeError(std::move(error)), std::move(lost);
+  return error;
+}
+
 /// Writes all lines into a new journal, and tells what happened. If that fails too, keeps them outside of the
 /// folder.
 Error Store::writeAgain() {

@@ -134,6 +134,9 @@ class Store {
   /// Shows other machines that this process lives. Returns an error if another process took the lease. A journal
   /// that somebody removed, replaced or cut is written once more from memory, and the listener is told.
   Error heartbeat();
+  /// Explains an error about files of the results folder that are gone. If somebody removes the folder, its lease and
+  /// journal go up to a second later, and the error says where the results are kept. Otherwise returns `error`.
+  Error explainLoss(Error error);
   /// Sets the listener for messages about such repairs.
   void onNews(std::function<void(const std::string&)> tell) { tell_ = std::move(tell); }
   /// Makes everything durable and visible, and gives the lease back.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
@@ -24,8 +25,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "runtime/base/failure.h"
 #include "runtime/base/files/results_folder.h"
 #include "runtime/base/format.h"
 #include "runtime/base/json.h"
@@ -749,8 +752,12 @@ TEST_CASE("what was measured into a folder that was removed is kept where tempor
     Store store = openWriter(folder.path + "/results");
     Filled filled = fill(store);
     finish(store, trialOf(plan, 0, filled.block, filled.session, 0));
-    std::filesystem::remove_all(folder.path + "/results");
-    const std::string error = llvm::toString(store.heartbeat());
+    std::thread remover([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      std::filesystem::remove_all(folder.path + "/results");
+    });
+    const std::string error = llvm::toString(store.explainLoss(failure("a log is gone")));
+    remover.join();
     CHECK(has(error, "disappeared during the run"));
     CHECK(has(error, "kept in the results folder " + temporary.path));
     llvm::consumeError(store.close());
