@@ -119,7 +119,7 @@ class Campaign {
   Error runBlocks();
   /// Gives an idle lane its next trial, or leaves it idle. A lane that runs nothing keeps no service up.
   Error advance(unsigned lane);
-  /// Returns whether the lane waits for its services.
+  /// Returns whether the lane waits, and keeps its services meanwhile.
   Expected<bool> nextStep(unsigned lane);
   /// Starts the step's trial once its services are ready. Returns whether the lane waits for them.
   Expected<bool> startWithServices(unsigned lane, const Step& step);

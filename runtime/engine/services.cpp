@@ -142,6 +142,10 @@ void Services::end(unsigned lane) {
   for (const auto& one : lanes_[lane]) one->told = true;
 }
 
+bool Services::any(unsigned lane) const {
+  return std::ranges::any_of(lanes_[lane], [](const auto& one) { return !one->gone; });
+}
+
 uint16_t Services::portFor() const {
   // Another service may have been given the port and not listen yet.
   for (unsigned attempt = 0;; ++attempt) {

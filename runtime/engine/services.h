@@ -63,7 +63,7 @@ class Services {
   /// Tells all services of the lane to end.
   void end(unsigned lane);
   /// Whether some service of the lane is up, starts or ends.
-  bool any(unsigned lane) const { return !lanes_[lane].empty(); }
+  bool any(unsigned lane) const;
 
  private:
   struct Instance {

@@ -175,6 +175,11 @@ class Lanes(Services):
         self.assertGreaterEqual(min(self.starts().count("fast"), self.starts().count("slow")), 4)
         self.assertGreaterEqual(len(set(self.answered())), 8, "each block of a lane asked servers of its own")
 
+    def test_lanes_wait_for_each_others_controls_until_all_blocks_are_done(self):
+        """With one load, both lanes soon come to `run.alone` at once, and the one that waits has no service up."""
+        self.study(repeat=5, loads="{ 1 }")
+        done = self.expc("run", "s.exp", "--devices", "cpu:2", "--jobs", "2", "--heat-up", "0", code=(0, 4))
+        self.assertGreaterEqual(len(self.starts()), 10, done.stderr)
 
     def test_nodes_have_services_of_their_own(self):
         self.study(repeat=4, loads="{ 1, 2 }")
