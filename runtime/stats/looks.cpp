@@ -6,7 +6,9 @@
 #include "runtime/stats/looks.h"
 
 #include <algorithm>
+#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <numbers>
@@ -33,6 +35,17 @@ class Motion {
     if (density_.empty()) return 2 * upperTail(end / std::sqrt(time));
     const double sigma = std::sqrt(time - time_);
     return integral([&](double at) { return upperTail((end - at) / sigma) + upperTail((end + at) / sigma); });
+  }
+
+  /// The boundary beyond which the motion leaves at `time` with the probability `may` at most, and hardly less.
+  double endThatSpends(double may, double time) const {
+    const double furthest = kFurthest * std::sqrt(time);
+    const auto excess = [&](double end) { return leaving(time, end) - may; };
+    if (excess(0) <= 0) return 0;
+    if (excess(furthest) >= 0) return furthest;
+    std::uintmax_t steps = 100;
+    return boost::math::tools::toms748_solve(excess, 0.0, furthest, boost::math::tools::eps_tolerance<double>(50), steps)
+        .second;
   }
 
   /// Moves on to `time`: the part of the distribution that is within ±end stays, the rest has left.
@@ -129,15 +142,9 @@ std::vector<double> nominalLevels(double alpha, std::span<const LookAt> looks) {
     const double time = look.values / looks.back().values;
     const double may = std::max(0.0, alpha * look.share - spent);
     spent += may;
-    // Bisects for the boundary that spends exactly `may`. `high` always spends at most that, so it is the one to
-    // keep.
-    double low = 0, high = kFurthest * std::sqrt(time);
-    for (int i = 0; i < 60; ++i) {
-      const double middle = (low + high) / 2;
-      (motion.leaving(time, middle) > may ? low : high) = middle;
-    }
-    levels.push_back(2 * upperTail(high / std::sqrt(time)));
-    motion.stay(time, high);
+    const double end = motion.endThatSpends(may, time);
+    levels.push_back(2 * upperTail(end / std::sqrt(time)));
+    if (&look != &looks.back()) motion.stay(time, end);
   }
   return levels;
 }
