@@ -44,7 +44,8 @@ class Motion {
     if (excess(0) <= 0) return 0;
     if (excess(furthest) >= 0) return furthest;
     std::uintmax_t steps = 100;
-    return boost::math::tools::toms748_solve(excess, 0.0, furthest, boost::math::tools::eps_tolerance<double>(50), steps)
+    return boost::math::tools::toms748_solve(excess, 0.0, furthest, boost::math::tools::eps_tolerance<double>(50),
+                                             steps)
         .second;
   }
 
