@@ -32,7 +32,7 @@ def main():
              "-D", "design.timed.steps=4", "-D", "design.timed.warmup=2", "-D", "design.quality.epochs=1"]
 
     with tempfile.TemporaryDirectory(prefix="expc-main-job-") as folder:
-        command = [expc, "run", *study, "--devices", "cpu:2", "--results", folder]
+        command = [expc, "run", *study, "--devices", "cpu:2", "--heat-up", "100ms", "--results", folder]
         first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end = time.monotonic() + 300
         while valid_trials(expc, folder) < 7:
