@@ -10,7 +10,7 @@ run: setup
 
 # Installs what the CUDA worker and running tests need while the rest is built. The second build adds the CUDA worker.
 test: setup
-	@tools/setup --cuda --dali --tests & tools/build $(BUILD) all; built=$$?; wait $$! && exit $$built
+	@tools/setup --cuda --dali --tests & nice tools/build $(BUILD) all; built=$$?; wait $$! && exit $$built
 	@tools/build $(BUILD) all
 	@tools/test $(BUILD)
 
