@@ -49,8 +49,9 @@ class Bench(Commands):
         # The answer, a table with a row for each command, and where the rest is.
         # A sentence about wide intervals may stand below the table.
         self.assertIn(len(done.stdout.splitlines()), range(8, 12), done.stdout)
-        # Ten of each are enough for what is so clear.
-        self.assertEqual([len(values) for values in self.values()], [10, 10])
+        # Ten of each are enough for what is so clear, up to twenty where other programs take the cores.
+        runs, others = (len(values) for values in self.values())
+        self.assertTrue(10 <= runs == others <= 20, (runs, others))
         study = self.read()
         self.assertIn('/// sleep 0.01\nworkload sleep_0_01 command ["sleep", "0.01"] {', study)
         self.assertIn("compare others_take = ratio(wall) over workload against sleep_0_01", study)
@@ -61,7 +62,7 @@ class Bench(Commands):
         self.assertTrue((self.folder / "bench_2.exp").exists())
         self.assertNotIn("already stored", done.stderr)  # all trials are, and the run says so
         done = self.bench("-r", "6", "sleep 0.01", "sleep 0.02", code=(0, 3, 4))
-        self.assertIn("10 runs that were already stored count too; --results DIR keeps runs apart", done.stderr)
+        self.assertIn(f"{runs} runs that were already stored count too; --results DIR keeps runs apart", done.stderr)
 
     def test_long_commands_are_named_by_what_differs(self):
         common = "sh -c true a_word_that_is_quite_long_and_says_nothing --chunk "
