@@ -6,12 +6,11 @@ function(expc_unit_test name)
   expc_joined(${name})
 endfunction()
 
-# expc_computing_test(NAME): a unit test that computes for longer than its compiler saves.
-function(expc_computing_test name)
-  if(TARGET ${name})
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-    string(REGEX REPLACE "_test$" "" _library ${name})
-    set_tests_properties(unit.${_library} PROPERTIES PROCESSORS 2)
+# expc_computing_test(LIBRARY): its unit test computes for longer than its compiler saves.
+function(expc_computing_test library)
+  if(TARGET ${library}_test)
+    target_compile_options(${library}_test PRIVATE $<$<CONFIG:Release>:-O1>)
+    set_tests_properties(unit.${library} PROPERTIES PROCESSORS 2)
   endif()
 endfunction()
 if(EXPC_TESTS)
