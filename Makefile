@@ -8,7 +8,8 @@ run: setup
 	@tools/build $(BUILD) programs
 	@$(BUILD)/bin/expc run experiments/precision.exp --preset quick --results results --verdicts-ok
 
-# Installs what the CUDA worker and running tests need while the rest is built. The second build adds the CUDA worker.
+# Installs what the CUDA worker and running tests need while the rest is built. The second build adds the CUDA worker and waits for the
+# set-up, so the first one yields to it.
 test: setup
 	@tools/setup --cuda --dali --tests & nice tools/build $(BUILD) all; built=$$?; wait $$! && exit $$built
 	@tools/build $(BUILD) all
